@@ -29,5 +29,18 @@ public final class TemporaryDirectory: Sendable {
         Array(try Data(contentsOf: URL(fileURLWithPath: file(name))))
     }
 
+    /// Returns a copy of this process's descriptor of a file, as a child has it that was just forked. Nil if the file is
+    /// not open.
+    public func copyOfDescriptor(_ name: String) -> Int32? {
+        var file = stat()
+        guard stat(self.file(name), &file) == 0 else { return nil }
+        // Tests that run concurrently use hundreds of descriptors.
+        let original = (3..<Int32(clamping: sysconf(Int32(_SC_OPEN_MAX)))).first { (number: Int32) in
+            var status = stat()
+            return fstat(number, &status) == 0 && status.st_ino == file.st_ino && status.st_dev == file.st_dev
+        }
+        return original.map { dup($0) }
+    }
+
     public func remove(_ name: String) throws { try FileManager.default.removeItem(atPath: file(name)) }
 }

@@ -12,10 +12,11 @@ import Synchronization
 /// could both hold the lock.
 final class FileLock: TokenLock {
     private let descriptor: Int32
+    private let byte: Int64
     private let process = getpid()
     private let isReleased = Atomic<Bool>(false)
 
-    private init(_ descriptor: Int32) { self.descriptor = descriptor }
+    private init(_ descriptor: Int32, _ byte: Int64) { (self.descriptor, self.byte) = (descriptor, byte) }
 
     deinit { unlock() }
 
@@ -48,7 +49,7 @@ final class FileLock: TokenLock {
             // The file may have been removed since it was opened, and another process may hold a lock on a new file.
             guard FileIdentity(descriptor: descriptor) == FileIdentity(path) else { continue }
             isTaken = true
-            return FileLock(descriptor)
+            return FileLock(descriptor, byte)
         }
         throw file.failure("was replaced repeatedly; do not remove it while it is used")
     }
@@ -71,6 +72,8 @@ final class FileLock: TokenLock {
         guard !isReleased.exchange(true, ordering: .acquiringAndReleasing) else { return }
         // In a forked child, the descriptor was already closed, and its number may belong to another file.
         guard getpid() == process else { return }
+        // A child that was just forked may have a copy of the descriptor, which would hold the lock.
+        _ = clinux_lock_byte(descriptor, Int16(F_UNLCK), off_t(byte))
         ForkWatch.close(descriptor)
     }
 
