@@ -13,6 +13,19 @@ final class DownloadQueue: @unchecked Sendable {
         let offset: Int
         /// The bytes that the connection can receive again after this write.
         let credit: Int
+
+        /// Splits the write at the last limit of a block in the file. Nil if there is none inside of the write.
+        func split(at block: Int) -> (whole: Write, rest: Write)? {
+            let excess = (offset + bytes.readableBytes) % block
+            let count = bytes.readableBytes - excess
+            guard excess > 0, count > 0, let rest = bytes.getSlice(at: bytes.readerIndex + count, length: excess),
+                let whole = bytes.getSlice(at: bytes.readerIndex, length: count)
+            else { return nil }
+            return (
+                Write(connection: connection, bytes: whole, offset: offset, credit: credit - excess),
+                Write(connection: connection, bytes: rest, offset: offset + count, credit: excess)
+            )
+        }
     }
 
     private enum Job {
@@ -120,9 +133,10 @@ final class DownloadQueue: @unchecked Sendable {
             writes.bytes -= next.bytes.readableBytes
         }
         writes.count -= batch.count
-        mustWrite = false
         // Longer runs of bytes need fewer operations. Bytes of a cancelled connection are received again by another one.
         batch = batch.filter { !$0.connection.isCancelled }.sorted { $0.offset < $1.offset }
+        if !mustWrite, jobs.isEmpty { holdBack(&batch) }
+        mustWrite = false
         let count = Count()
         start { [batch] part throws(NightjarError) in
             while count.value < batch.count {
@@ -132,6 +146,21 @@ final class DownloadQueue: @unchecked Sendable {
         } then: { [self, batch] result in
             written(Array(batch.prefix(count.value)))
             if case .failure(let error) = result { failed(error) }
+        }
+    }
+
+    /// Keeps the bytes after the last whole block of each run for the next batch. Writes of whole blocks are cheaper.
+    private func holdBack(_ batch: inout [Write]) {
+        for index in batch.indices {
+            let next = batch.index(after: index)
+            let end = batch[index].offset + batch[index].bytes.readableBytes
+            guard next == batch.endIndex || batch[next].offset != end,
+                let (whole, rest) = batch[index].split(at: PartFile.block)
+            else { continue }
+            batch[index] = whole
+            jobs.append(.write(rest))
+            writes.count += 1
+            writes.bytes += rest.bytes.readableBytes
         }
     }
 

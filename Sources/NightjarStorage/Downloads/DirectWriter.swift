@@ -82,7 +82,7 @@ final class DirectWriter {
     }
 
     /// The unit of direct writes in bytes: at least the block of any disk.
-    private static let block = 4096
+    static let block = 4096
     private static let bufferSize = 256 << 10
 }
 

@@ -372,6 +372,8 @@ package final class PartFile: @unchecked Sendable {
 
     /// The identifier of the boot of the system, for records.
     package static var boot: String { Boot.id }
+    /// Writes that end at multiples of this number of bytes are the cheapest.
+    package static let block = DirectWriter.block
     package static let suffix = FileName.partSuffix
     package static let stateSuffix = ".state"
     static let temporarySuffix = ".new"
