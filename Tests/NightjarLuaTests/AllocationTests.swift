@@ -338,6 +338,8 @@ import Testing
                   local res = api:get(path, {stream = true})
                   local size = res:download(file.path, {retry_delay = 0, on_progress = function() nightjar.sleep(0) end}).size
                   local other <close> = api:get(path, {stream = true}):start_download(file.path)
+                  other:cancel()
+                  pcall(other.wait, other) -- its part is then closed
                 end
                 """)
         demo.stop()
