@@ -118,10 +118,11 @@ let package = Package(
         .target(
             name: "NightjarStorage",
             dependencies: [
-                "CLinux", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP",
+                "CLinux", "CLocalSocket", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
+        .target(name: "CLocalSocket"),
         // System calls of SwiftNIO, wrapped by the link step of libnightjar.
         .target(name: "CDescriptors"),
         // The state of the network: netlink, clocks, and NetworkManager or the desktop portal by a library that is
@@ -177,7 +178,8 @@ let package = Package(
             linkerSettings: [.linkedLibrary("brotlienc")]
         ),
         // The worker of background transfers.
-        .target(name: "NightjarDaemon", dependencies: ["Nightjar", "NightjarHTTP", "NightjarStorage"]),
+        .target(
+            name: "NightjarDaemon", dependencies: ["Nightjar", "NightjarCrypto", "NightjarHTTP", "NightjarStorage"]),
         .executableTarget(
             name: "NightjarCommand",
             dependencies: [
@@ -359,6 +361,8 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             name: "FuzzStreams",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Streams"),
+        .executableTarget(
+            name: "FuzzWorker", dependencies: ["CLibFuzzer", "NightjarHTTP"], path: "Tests/Fuzz/Worker"),
     ]
 }
 // Needs BoringSSL's fuzzer mode, which scripts/fuzz enables for this target.

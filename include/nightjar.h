@@ -50,7 +50,7 @@
  *   nj_download       nj_client_download, nj_client_start_download, _retain    any            nj_download_release
  *   nj_upload         nj_client_upload, nj_client_start_upload, _retain        any            nj_upload_release
  *   nj_transfers      nj_transfers_new                                         any            nj_transfers_free
- *   nj_transfer       nj_transfers_start, _get, _wait                          any            nj_transfer_free
+ *   nj_transfer       nj_transfers_start, _get, _wait, _next_ended             any            nj_transfer_free
  *   nj_transfer_list  nj_transfers_list                                        any            nj_transfer_list_free
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
@@ -4420,6 +4420,9 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  *   discretionary   whether it also waits while the machine runs on battery           default: false
  *   priority        -10 to 10; transfers with a higher priority start first           default: 0
  *   time_limit      seconds after which the transfer fails, 1 to 31,536,000           default: 604,800 (7 days)
+ *   on_complete     an array: the program that the worker starts when the transfer has ended and was not cancelled, and
+ *                   its arguments. The variable NIGHTJAR_TRANSFER_ID has the id, NIGHTJAR_TRANSFER_STATE the state,
+ *                   and NIGHTJAR_JOURNAL the path of the journal                     default: none
  *
  * The options of nj_client_download, of nj_client_upload and of requests are also allowed, except `id`, `resume` and
  * those that have no meaning for a transfer. The journal must not have secrets: options with passwords, tokens or
@@ -4441,15 +4444,26 @@ typedef enum nj_transfer_state {
 /**
  * Creates an object for the background transfers of a journal.
  *
- * @param journal  the path of the journal. NULL: that of the user, `nightjar/journal.db` in `$XDG_STATE_HOME` or
- *                 `~/.local/state`
- * @return NULL with NJ_INVALID_ARGUMENT if `journal` is NULL and the environment variable HOME is not set. Errors of
- *         the file are reported by the other functions.
+ * @param journal    the path of the journal. NULL: that of the user, `nightjar/journal.db` in `$XDG_STATE_HOME` or
+ *                   `~/.local/state`
+ * @param transferd  the path of the program `nightjar`, which nj_transfers_start, _resume, _retry, _wait and
+ *                   _next_ended start as a worker if none runs. NULL: no program is started
+ * @return NULL with NJ_INVALID_ARGUMENT if `journal` is NULL and the environment variable HOME is not set, and if
+ *         `transferd` cannot be executed. Errors of the journal are reported by the other functions.
  */
-NJ_API nj_transfers *nj_transfers_new(const char *journal, nj_error **out_error);
+NJ_API nj_transfers *nj_transfers_new(const char *journal, const char *transferd, nj_error **out_error);
 
 /** Frees the object. Transfers continue. NULL is ignored. */
 NJ_API void nj_transfers_free(nj_transfers *transfers);
+
+/**
+ * Lets the worker read the journal now. Starts a worker if none runs and nj_transfers_new has got the path of a program.
+ * The other functions do this when it is needed. A program can call it after an interruption, so that the transfers
+ * continue.
+ *
+ * @return NJ_OK, also if no worker runs; NJ_STORAGE if the program could not be started
+ */
+NJ_API nj_status nj_transfers_wake(nj_transfers *transfers, nj_error **out_error);
 
 /**
  * Records a transfer. If the journal has a transfer with this id and the same options, nothing changes, and that
@@ -4489,6 +4503,16 @@ NJ_API nj_transfer_list *nj_transfers_list(nj_transfers *transfers, nj_error **o
 NJ_API nj_transfer *nj_transfers_wait(nj_transfers *transfers, const char *id, double timeout, nj_error **out_error);
 
 /**
+ * Waits for the next transfer that has ended, and blocks this thread meanwhile. The end of a transfer is returned once;
+ * another object, also in another process, returns it again until nj_transfers_acknowledge is called.
+ *
+ * @param timeout  seconds; 0: unlimited
+ * @return the transfer, which may have failed; the caller frees it with nj_transfer_free. NULL without an error if no
+ *         transfer is left: the ends of all transfers were returned. NULL with NJ_TIMEOUT or NJ_STORAGE
+ */
+NJ_API nj_transfer *nj_transfers_next_ended(nj_transfers *transfers, double timeout, nj_error **out_error);
+
+/**
  * Pauses a transfer. A paused transfer does not change.
  *
  * @return NJ_OK; NJ_INVALID_ARGUMENT if there is no transfer with this id; NJ_STORAGE if it has ended, or if the
@@ -4514,6 +4538,25 @@ NJ_API nj_status nj_transfers_cancel(nj_transfers *transfers, const char *id, nj
  *         journal cannot be used
  */
 NJ_API nj_status nj_transfers_retry(nj_transfers *transfers, const char *id, nj_error **out_error);
+
+/**
+ * Returns the log of the workers, oldest entry first: a JSON array of objects with `time` (seconds since 1970), `id`,
+ * `event` and `message`. The events are started, waiting (for the next attempt), stopped (paused, cancelled or
+ * interrupted), done, failed, and program (of on_complete). The workers keep the last 1 MiB.
+ *
+ * @param id          the id of a transfer. NULL: all transfers
+ * @param out_length  receives the length in bytes; may be NULL
+ * @return JSON text that the caller frees with nj_text_free; NULL with NJ_STORAGE if the log cannot be read
+ */
+NJ_API char *nj_transfers_log_json(nj_transfers *transfers, const char *id, size_t *out_length, nj_error **out_error);
+
+/**
+ * Confirms that the program has processed the end of a transfer, which is then removed with its result but not with its
+ * file. Has no effect if there is no transfer with this id.
+ *
+ * @return NJ_OK; NJ_STORAGE if the transfer has not ended, or if the journal cannot be used
+ */
+NJ_API nj_status nj_transfers_acknowledge(nj_transfers *transfers, const char *id, nj_error **out_error);
 
 /**
  * Removes a transfer that does not run, with its result but not with its file. Has no effect if there is no transfer
@@ -4556,12 +4599,16 @@ NJ_API const char *nj_transfer_path(const nj_transfer *transfer);
 NJ_API const char *nj_transfer_upload_url(const nj_transfer *transfer);
 
 /**
- * Returns the number of bytes that a download has received. For an upload, 0 before its end. 0 if `transfer` is NULL.
+ * Returns the number of bytes that a download has received or an upload has sent. 0 for an upload that does not run and
+ * is not complete, and if `transfer` is NULL.
  */
 NJ_API int64_t nj_transfer_transferred(const nj_transfer *transfer);
 
 /** Returns the size of the content in bytes. -1 if it is not known, or if `transfer` is NULL. */
 NJ_API int64_t nj_transfer_total(const nj_transfer *transfer);
+
+/** Returns the bytes per second over the last 5 seconds. -1 if the transfer does not run, or if `transfer` is NULL. */
+NJ_API double nj_transfer_rate(const nj_transfer *transfer);
 
 /** Returns the number of times that a worker has worked on a transfer. 0 if `transfer` is NULL. */
 NJ_API size_t nj_transfer_attempts(const nj_transfer *transfer);

@@ -154,6 +154,9 @@ static inline int clinux_set_modified(int descriptor, time_t seconds) {
   return futimens(descriptor, times) == 0 ? 0 : errno;
 }
 
+/* Returns the environment of this process. */
+static inline char **clinux_environment(void) { return environ; }
+
 /* Sets the timer slack of this thread: how many nanoseconds later than requested the system may wake the thread. The
  * default is 50,000. Swift cannot call prctl, which is variadic. */
 static inline void clinux_set_timer_slack(unsigned long nanoseconds) { prctl(PR_SET_TIMERSLACK, nanoseconds, 0, 0, 0); }

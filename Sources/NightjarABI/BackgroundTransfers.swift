@@ -1,4 +1,5 @@
 import CNightjar
+import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
@@ -45,15 +46,24 @@ private func borrowed(_ transfers: OpaquePointer?) throws(NightjarError) -> Tran
 
 @_cdecl("nj_transfers_new") @implementation
 public func nj_transfers_new(
-    _ journal: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+    _ journal: UnsafePointer<CChar>?, _ transferd: UnsafePointer<CChar>?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
-        Handle.make(try Transfers(journal: try optional(journal, "journal")))
+        let (journal, transferd) = (try optional(journal, "journal"), try optional(transferd, "transferd"))
+        return Handle.make(try Transfers(journal: journal, transferd: transferd))
     }
 }
 
 @_cdecl("nj_transfers_free") @implementation
 public func nj_transfers_free(_ transfers: OpaquePointer?) { _ = Handle<Transfers>.take(transfers) }
+
+@_cdecl("nj_transfers_wake") @implementation
+public func nj_transfers_wake(
+    _ transfers: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    setting(outError) { () throws(NightjarError) in try borrowed(transfers).wake() }
+}
 
 @_cdecl("nj_transfers_start") @implementation
 public func nj_transfers_start(
@@ -99,6 +109,17 @@ public func nj_transfers_wait(
     }
 }
 
+@_cdecl("nj_transfers_next_ended") @implementation
+public func nj_transfers_next_ended(
+    _ transfers: OpaquePointer?, _ timeout: Double, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    let found = reporting(to: outError) { () throws(NightjarError) in
+        let limit = timeout == 0 ? nil : try lifetime(timeout)
+        return try borrowed(transfers).nextEndedBlocking(timeout: limit)
+    }
+    return found.flatMap { $0 }.map { Handle.make(BackgroundTransferBox($0)) }
+}
+
 private func change(
     _ transfers: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (Transfers, String) throws(NightjarError) -> Void
@@ -134,6 +155,28 @@ public func nj_transfers_retry(
     _ transfers: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
     change(transfers, id, outError) { (all, id) throws(NightjarError) in try all.retry(id) }
+}
+
+@_cdecl("nj_transfers_log_json") @implementation
+public func nj_transfers_log_json(
+    _ transfers: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ outLength: UnsafeMutablePointer<Int>?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> UnsafeMutablePointer<CChar>? {
+    outLength?.pointee = 0
+    return reporting(to: outError) { () throws(NightjarError) in
+        let entries = try borrowed(transfers).log(try optional(id, "id"))
+        let json = "[\(entries.map(\.json).joined(separator: ","))]"
+        guard let text = strdup(json) else { throw .noMemory(json.utf8.count, for: "the log") }
+        outLength?.pointee = json.utf8.count
+        return text
+    }
+}
+
+@_cdecl("nj_transfers_acknowledge") @implementation
+public func nj_transfers_acknowledge(
+    _ transfers: OpaquePointer?, _ id: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    change(transfers, id, outError) { (all, id) throws(NightjarError) in try all.acknowledge(id) }
 }
 
 @_cdecl("nj_transfers_remove") @implementation
@@ -201,6 +244,9 @@ public func nj_transfer_transferred(_ transfer: OpaquePointer?) -> Int64 {
 public func nj_transfer_total(_ transfer: OpaquePointer?) -> Int64 {
     (box(transfer)?.transfer.total).map { Int64($0) } ?? -1
 }
+
+@_cdecl("nj_transfer_rate") @implementation
+public func nj_transfer_rate(_ transfer: OpaquePointer?) -> Double { box(transfer)?.transfer.rate ?? -1 }
 
 @_cdecl("nj_transfer_attempts") @implementation
 public func nj_transfer_attempts(_ transfer: OpaquePointer?) -> Int { box(transfer)?.transfer.attempts ?? 0 }

@@ -10,6 +10,7 @@ struct TransferWorker {
     private var options = TransferDaemon.Options()
     private var logs = false
     private var showsHelp = false
+    private var detaches = false
 
     /// - Parameter words: The arguments after `transferd`.
     init(_ words: [String]) throws(UsageError) {
@@ -17,6 +18,7 @@ struct TransferWorker {
         while let option = rest.popFirst() {
             switch option {
             case "--log": logs = true
+            case "--detach": detaches = true
             case "-h", "--help": showsHelp = true
             case "--journal": journal = try TransferWorker.value(of: option, &rest)
             case "--idle":
@@ -50,11 +52,13 @@ struct TransferWorker {
         guard let path = journal ?? JournalPath.standard else {
             throw NightjarError(.invalidArgument, "transferd needs a journal; use --journal PATH, or set HOME")
         }
-        guard let lock = try JournalWorkerLock(journal: path) else {
+        guard !detaches else { return try detach(path) }
+        guard let lock = try lock(path) else {
             Console.printError("another transferd already works on the journal \(path)")
             return 0
         }
         var options = options
+        options.listener = try TransferWorker.inheritedListener()
         if logs { options.log = { Console.write("\($0)\n", to: .error) } }
         let daemon = TransferDaemon(journal: path, options)
         TransferWorker.stopOnSignals(daemon)
@@ -62,6 +66,48 @@ struct TransferWorker {
         try daemon.run()
         return 0
     }
+
+    /// Waits for a transferd that is ending.
+    private func lock(_ journal: String) throws(NightjarError) -> JournalWorkerLock? {
+        let deadline = ContinuousClock.now + TransferWorker.lockTimeout
+        while true {
+            if let lock = try JournalWorkerLock(journal: journal) { return lock }
+            guard ContinuousClock.now < deadline else { return nil }
+            usleep(20_000)
+        }
+    }
+
+    /// Starts this command again in a session of its own, and does not wait for it.
+    private func detach(_ journal: String) throws(NightjarError) -> Int32 {
+        var words = ["transferd", "--journal", journal, "--idle", "\(options.idleTimeout.inSeconds)"]
+        words += ["--concurrency", "\(options.concurrency)"]
+        let child = Program("/proc/self/exe", name: "nightjar", words).start(hasOwnSession: true)
+        guard child >= 0 else {
+            throw NightjarError(
+                .storage, "starting transferd failed: \(String(cString: strerror(-child)))", code: -child)
+        }
+        return 0
+    }
+
+    /// Returns the socket that systemd has passed (sd_listen_fds(3)). Nil: none.
+    ///
+    /// - Throws: `invalid_argument` if the descriptor is not one listening local stream socket.
+    private static func inheritedListener() throws(NightjarError) -> Int32? {
+        guard let process = getenv("LISTEN_PID"), let count = getenv("LISTEN_FDS"),
+            Int32(String(cString: process)) == getpid()
+        else { return nil }
+        let isOne = String(cString: count) == "1"
+        // Not for the programs that this process starts.
+        for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }
+        guard isOne, JournalWorkerSocket.adopt(firstInherited) else {
+            throw NightjarError(
+                .invalidArgument, "socket activation of transferd requires one socket with ListenStream= and a path")
+        }
+        return firstInherited
+    }
+
+    private static let firstInherited: Int32 = 3
+    private static let lockTimeout = Duration.seconds(1)
 
     /// Stops the daemon when the process receives SIGTERM or SIGINT. If there is no thread to wait for them, they end the
     /// process, and the transfers continue in the next one.
@@ -104,6 +150,7 @@ struct TransferWorker {
           --journal PATH   the journal; default: that of the user
           --idle SECONDS   end after this time without work; default: 30
           --concurrency N  the maximum number of transfers that run at the same time, 1 to 64; default: 4
+          --detach         work in the background
           --log            write warnings and the ends of transfers to standard error
 
         """

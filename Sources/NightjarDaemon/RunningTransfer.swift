@@ -12,6 +12,7 @@ final class RunningTransfer: @unchecked Sendable {
     private var operation: TransferOperation?
     /// Whether the daemon has interrupted the transfer, which continues later.
     private let isSuspended = Atomic<Bool>(false)
+    private let decided = Mutex<TransferEnding?>(nil)
 
     init(_ lease: JournalLease, of journal: Journal, _ description: TransferDescription) {
         (self.lease, self.journal, self.description) = (lease, journal, description)
@@ -32,7 +33,7 @@ final class RunningTransfer: @unchecked Sendable {
             try begin(on: queue, finished)
         } catch {
             // If the journal cannot be written, the lease expires.
-            try? lease.end(afterFailure(error), in: journal)
+            try? lease.end(decide(error), in: journal)
             queue.run { finished(.failure(error)) }
         }
     }
@@ -43,7 +44,7 @@ final class RunningTransfer: @unchecked Sendable {
         let client = try Client(try description.makeConfiguration())
         self.client = client
         let request = try description.makeRequest()
-        let identity = TransferIdentity.taken(TakenEntry(lease, of: journal) { [self] error in afterFailure(error) })
+        let identity = TransferIdentity.taken(TakenEntry(lease, of: journal) { [self] error in decide(error) })
         switch description.kind {
         case .download:
             let settings = try description.makeDownloadSettings()
@@ -58,6 +59,19 @@ final class RunningTransfer: @unchecked Sendable {
         }
     }
 
+    /// Nil before the transfer has started, and after its end.
+    var progress: TransferProgress? {
+        switch operation {
+        case let download as DownloadOperation:
+            let now = download.progress
+            return TransferProgress(transferred: now.received, total: now.total, rate: now.rate)
+        case let upload as UploadOperation:
+            let now = upload.progress
+            return TransferProgress(transferred: now.sent, total: now.total, rate: now.rate)
+        default: return nil
+        }
+    }
+
     /// Interrupts the transfer, so that it continues later.
     func suspend() {
         isSuspended.store(true, ordering: .relaxed)
@@ -69,6 +83,15 @@ final class RunningTransfer: @unchecked Sendable {
         if entry.isCancelRequested || entry.isPaused { operation?.checkRequests() }
         if case .run = description.constraints.decision(circumstances, created: entry.created ?? .epoch) { return }
         suspend()
+    }
+
+    /// The decision about the failure of the transfer. Nil: it has not failed by itself. Any thread.
+    var endingAfterFailure: TransferEnding? { decided.withLock { $0 } }
+
+    private func decide(_ error: NightjarError) -> TransferEnding {
+        let ending = afterFailure(error)
+        decided.withLock { $0 = ending }
+        return ending
     }
 
     /// Decides whether the transfer is repeated. Any thread.

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Performs the background transfers of a journal. At most one daemon works on a journal.
 ///
-/// The daemon reads the journal after each change and once per second. It takes the transfers whose constraints allow it,
+/// The daemon reads the journal after each change and once per second. Programs wake it by its socket. It takes the transfers whose constraints allow it,
 /// those with the highest priority first. It gives up its leases when it is stopped, and loses them when it is killed; another
 /// daemon then continues.
 package final class TransferDaemon: @unchecked Sendable {
@@ -14,18 +14,26 @@ package final class TransferDaemon: @unchecked Sendable {
         package var concurrency = 4
         /// The time without work after which the daemon ends.
         package var idleTimeout = Duration.seconds(30)
+        /// A listening socket that the process has inherited, for example from systemd. The daemon closes it. Nil: the daemon
+        /// opens the socket of the journal.
+        package var listener: Int32?
         /// Called with warnings and with the ends of transfers.
         package var log: @Sendable (String) -> Void = { _ in }
 
         package init() {}
     }
 
+    private let path: String
     private let journal: Journal
     private let options: Options
     private let isStopping = Atomic<Bool>(false)
     /// The events of the transfers run where the daemon polls.
     private let queue = CompletionQueue()
+    private let log: JournalLog
+    private let programs: CompletionPrograms
     private var running: [String: RunningTransfer] = [:]
+    /// Nil: programs do not wake the daemon, which reads the journal regularly.
+    private var listener: WorkerListener?
     private var knownChange: Int64?
     private var lastLook = ContinuousClock.now
     /// The time of the first failure of the journal since the last success. Nil: the last look has succeeded.
@@ -35,7 +43,13 @@ package final class TransferDaemon: @unchecked Sendable {
 
     package init(journal path: String, _ options: Options) {
         journal = Journal(path: path)
-        self.options = options
+        (self.path, self.options) = (path, options)
+        let log = JournalLog(journal: path)
+        self.log = log
+        programs = CompletionPrograms(journal, path: path) { id, message in
+            log.append(TransferLogEntry(time: WallClock.now(), id: id, event: .program, message: message).json)
+            options.log("\(id): \(message)")
+        }
     }
 
     /// Ends the daemon. Its transfers continue in the next one. Any thread.
@@ -49,15 +63,56 @@ package final class TransferDaemon: @unchecked Sendable {
     /// - Throws: `storage` if the journal cannot be used.
     package func run() throws(NightjarError) {
         defer { journal.close() }
+        listen()
         while !isStopping.load(ordering: .relaxed) {
             try look()
-            if let idleSince, ContinuousClock.now - idleSince >= options.idleTimeout { break }
-            queue.poll(timeout: TransferDaemon.pollInterval)
+            if try isOver() { break }
+            wait()
         }
         for transfer in running.values { transfer.suspend() }
         let deadline = ContinuousClock.now + TransferDaemon.stopTimeout
-        while !running.isEmpty, ContinuousClock.now < deadline { queue.poll(timeout: TransferDaemon.pollInterval) }
+        while !running.isEmpty, ContinuousClock.now < deadline { wait() }
+        listener = nil
         queue.close()
+    }
+
+    /// Whether there was no work for the idle timeout.
+    private func isOver() throws(NightjarError) -> Bool {
+        guard let since = idleSince, ContinuousClock.now - since >= options.idleTimeout else { return false }
+        // A program that finds no socket starts another daemon. Transfers that were recorded before are found here. An
+        // inherited socket stays open in the other process, which starts another daemon for the next connection.
+        guard options.listener == nil else { return true }
+        listener = nil
+        try look()
+        if idleSince != nil { return true }
+        listen()
+        return false
+    }
+
+    // MARK: The socket
+
+    private func listen() {
+        if let inherited = options.listener {
+            listener = WorkerListener(inherited, ownPath: nil)
+        } else if let socket = JournalWorkerSocket.path(journal: path) {
+            do throws(NightjarError) {
+                listener = WorkerListener(try JournalWorkerSocket.listen(socket), ownPath: socket)
+            } catch {
+                options.log(
+                    "\(error.message); programs cannot wake this transferd, which reads the journal once per second")
+            }
+        }
+    }
+
+    /// Runs the events of the transfers and responds to programs, for a short time.
+    private func wait() {
+        let descriptor = queue.descriptor
+        guard let listener, descriptor >= 0 else {
+            queue.poll(timeout: TransferDaemon.pollInterval)
+            return
+        }
+        listener.wait(for: descriptor, timeout: TransferDaemon.pollInterval) { running.compactMapValues(\.progress) }
+        queue.poll(timeout: .zero)
     }
 
     // MARK: The journal
@@ -87,9 +142,10 @@ package final class TransferDaemon: @unchecked Sendable {
     /// Passes the requests of callers to the running transfers, and starts others. Returns the number of transfers that
     /// wait.
     private func checkEntries() throws(JournalError) -> Int {
+        let programCount = try programs.check()
         let entries = try entries(in: .running) + entries(in: .pending)
         // Observing the network needs a thread.
-        guard !entries.isEmpty else { return 0 }
+        guard !entries.isEmpty else { return programCount }
         let circumstances = TransferConstraints.Circumstances(
             now: WallClock.now(), network: Network.status, hasMainsPower: PowerSupply.hasMainsPower())
         var candidates: [Candidate] = []
@@ -102,7 +158,7 @@ package final class TransferDaemon: @unchecked Sendable {
         }
         candidates.sort { ($1.priority, $0.entry.number) < ($0.priority, $1.entry.number) }
         for candidate in candidates { try start(candidate, circumstances) }
-        return candidates.count
+        return candidates.count + programCount
     }
 
     private func entries(in phase: JournalPhase) throws(JournalError) -> [JournalEntry] {
@@ -145,8 +201,10 @@ package final class TransferDaemon: @unchecked Sendable {
         case .run: break
         }
         guard running.count < options.concurrency, let lease = try take(entry) else { return }
+        try programs.record(entry.id, description)
         let transfer = RunningTransfer(lease, of: journal, description)
         running[entry.id] = transfer
+        note(entry.id, .started)
         transfer.start(on: queue) { [self] error in ended(entry.id, error) }
     }
 
@@ -165,13 +223,25 @@ package final class TransferDaemon: @unchecked Sendable {
     /// Ends a transfer that does not run.
     private func finish(_ entry: JournalEntry, _ error: NightjarError) throws(JournalError) {
         guard let lease = try take(entry) else { return }
+        if let description = try? TransferDescription(bytes: entry.input) { try programs.record(entry.id, description) }
         try lease.end(.failed(error), in: journal)
-        options.log("\(entry.id): \(error.message)")
+        note(entry.id, .failed, error.message)
+    }
+
+    private func note(_ id: String, _ event: TransferLogEntry.Event, _ message: String = "") {
+        log.append(TransferLogEntry(time: WallClock.now(), id: id, event: event, message: message).json)
+        if event != .started { options.log("\(id): \(message.isEmpty ? event.rawValue : message)") }
     }
 
     private func ended(_ id: String, _ error: NightjarError?) {
-        running[id] = nil
-        options.log("\(id): \(error?.message ?? "done")")
+        let ending = running.removeValue(forKey: id)?.endingAfterFailure
+        switch (error, ending) {
+        case (nil, _): note(id, .done)
+        case (let error?, .failed): note(id, .failed, error.message)
+        case (let error?, .pending(let delay)) where delay > .zero:
+            note(id, .waiting, "\(error.message); next attempt in \(delay.rounded) s")
+        case (let error?, _): note(id, .stopped, error.message)
+        }
         lastLook = ContinuousClock.now - TransferDaemon.lookInterval
     }
 

@@ -7,59 +7,77 @@ import Synchronization
 final class TransferWork: Sendable {
     typealias Work = @Sendable () throws(NightjarError) -> WorkValue
 
-    /// The journals that the script has used, by path. An empty path: that of the user.
-    private let journals = Mutex<[String: Transfers]>([:])
+    /// A journal that the script has opened.
+    private struct Place: Hashable {
+        /// Empty: the journal of the user.
+        let journal: String
+        /// The program to start as a worker. Empty: none.
+        let transferd: String
+    }
+
+    private let opened = Mutex<[Place: Transfers]>([:])
 
     /// Returns the operation with this name.
     ///
     /// - Returns: nil if the name is unknown or the arguments do not match the operation.
     func named(_ name: String, _ arguments: [ScriptValue]) -> Work? {
-        let texts = arguments.map {
+        let all = arguments.map {
             if case .string(let bytes) = $0 { String(decoding: bytes, as: UTF8.self) } else { "" }
         }
-        guard let path = texts.first else { return nil }
-        if name == "transfers.list" {
+        guard all.count >= 2 else { return nil }
+        let place = Place(journal: all[0], transferd: all[1])
+        let texts = all.dropFirst(2)
+        switch name {
+        case "transfers.list":
             return { [self] () throws(NightjarError) in
-                .many(try transfers(path).list().map { .string(Array($0.json.utf8)) })
+                .many(try transfers(place).list().map { .string(Array($0.json.utf8)) })
             }
+        case "transfers.log":
+            return { [self] () throws(NightjarError) in
+                .many(try transfers(place).log(texts.first).map { .string(Array($0.json.utf8)) })
+            }
+        case "transfers.wake": return change(place) { (all) throws(NightjarError) in try all.wake() }
+        default: break
         }
-        guard texts.count >= 2 else { return nil }
-        let id = texts[1]
+        guard let id = texts.first else { return nil }
         switch name {
         case "transfers.start":
-            guard texts.count == 3 else { return nil }
+            guard let options = texts.dropFirst().first else { return nil }
             return { [self] () throws(NightjarError) in
-                .one(.string(Array(try transfers(path).start(id, json: texts[2]).json.utf8)))
+                .one(.string(Array(try transfers(place).start(id, json: options).json.utf8)))
             }
         case "transfers.get":
             return { [self] () throws(NightjarError) in
-                try transfers(path).get(id).map { .one(.string(Array($0.json.utf8))) } ?? .nothing
+                try transfers(place).get(id).map { .one(.string(Array($0.json.utf8))) } ?? .nothing
             }
-        case "transfers.check": return change(path) { (all) throws(NightjarError) in try all.check(id) }
-        case "transfers.pause": return change(path) { (all) throws(NightjarError) in try all.pause(id) }
-        case "transfers.resume": return change(path) { (all) throws(NightjarError) in try all.resume(id) }
-        case "transfers.cancel": return change(path) { (all) throws(NightjarError) in try all.cancel(id) }
-        case "transfers.retry": return change(path) { (all) throws(NightjarError) in try all.retry(id) }
-        case "transfers.remove": return change(path) { (all) throws(NightjarError) in try all.remove(id) }
+        case "transfers.check": return change(place) { (all) throws(NightjarError) in try all.check(id) }
+        case "transfers.pause": return change(place) { (all) throws(NightjarError) in try all.pause(id) }
+        case "transfers.resume": return change(place) { (all) throws(NightjarError) in try all.resume(id) }
+        case "transfers.cancel": return change(place) { (all) throws(NightjarError) in try all.cancel(id) }
+        case "transfers.retry": return change(place) { (all) throws(NightjarError) in try all.retry(id) }
+        case "transfers.acknowledge": return change(place) { (all) throws(NightjarError) in try all.acknowledge(id) }
+        case "transfers.remove": return change(place) { (all) throws(NightjarError) in try all.remove(id) }
         default: return nil
         }
     }
 
     private func change(
-        _ path: String, _ body: @escaping @Sendable (Transfers) throws(NightjarError) -> Void
+        _ place: Place, _ body: @escaping @Sendable (Transfers) throws(NightjarError) -> Void
     ) -> Work {
         { [self] () throws(NightjarError) in
-            try body(try transfers(path))
+            try body(try transfers(place))
             return .nothing
         }
     }
 
-    private func transfers(_ path: String) throws(NightjarError) -> Transfers {
-        if let known = journals.withLock({ $0[path] }) { return known }
-        let made = try Transfers(journal: path.isEmpty ? nil : path)
-        return journals.withLock {
-            if let known = $0[path] { return known }
-            $0[path] = made
+    private func transfers(_ place: Place) throws(NightjarError) -> Transfers {
+        if let known = opened.withLock({ $0[place] }) { return known }
+        let made = try Transfers(
+            journal: place.journal.isEmpty ? nil : place.journal,
+            transferd: place.transferd.isEmpty ? nil : place.transferd)
+        return opened.withLock {
+            if let known = $0[place] { return known }
+            $0[place] = made
             return made
         }
     }

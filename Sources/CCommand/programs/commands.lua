@@ -187,6 +187,8 @@ local function add_part(name, part, summary, items, epilog)
   commands[name .. " " .. part] = items
 end
 
+local transferd = { "--transferd", help = "start nightjar transferd if none runs" }
+
 add_part("transfers", "list", "Lists the transfers in the order in which they were started: id, kind, state, progress, path, and the error of a failed one.", {
   { "--json", help = "write a JSON array with all fields" },
 })
@@ -204,6 +206,7 @@ add_part("transfers", "start", "Records a download or an upload, which nightjar 
   { "--discretionary", help = "wait while the network is metered or the machine runs on battery" },
   { "--priority", "N", type = "integer", help = "-10 to 10; transfers with a higher priority start first; default: 0" },
   { "--time-limit", "SECONDS", type = seconds, help = "time after which the transfer fails if it is not complete: 600, or 12h; default: 7 days" },
+  transferd,
 }, [[
 An item is another option of the transfer or a header:
   name=value       an option, as in attempts=3 overwrite=false type=text/csv
@@ -216,12 +219,16 @@ client[auth][type]=oauth2 client[auth][store]=keyring:name ...]])
 add_part("transfers", "wait", "Waits until the named transfers end, or all that have not ended. Ctrl-C ends the wait, not the transfers.", {
   { "id", many = true, optional = true },
   { "--timeout", "SECONDS", type = seconds, help = "timeout of the wait: 5, or 1m30s; 0: no limit (the default)" },
+  transferd,
 }, "Exit status: 0 all transfers have succeeded; 1 a transfer has not succeeded or not ended: the message goes to standard error;\n2 invalid arguments.")
 add_part("transfers", "show", "Writes all fields of a transfer as JSON.", { { "id" } })
 add_part("transfers", "pause", "Pauses transfers.", { { "id", many = true } })
-add_part("transfers", "resume", "Continues paused transfers.", { { "id", many = true } })
+add_part("transfers", "resume", "Continues paused transfers.", { { "id", many = true }, transferd })
 add_part("transfers", "cancel", "Cancels transfers, and removes what downloads have received.", { { "id", many = true } })
-add_part("transfers", "retry", "Starts transfers again that have failed, were cancelled or are in doubt.", { { "id", many = true } })
+add_part("transfers", "retry", "Starts transfers again that have failed, were cancelled or are in doubt.", { { "id", many = true }, transferd })
+add_part("transfers", "log", "Writes the log of the workers, oldest line first: time, id, event and message. The workers keep the last 1 MiB.", {
+  { "id", many = true, optional = true }, { "--json", help = "write one JSON object per line" },
+})
 add_part("transfers", "rm", "Removes transfers that do not run, with their results but not with their files.", { { "id", many = true } })
 
 add("transfers", "Records, lists and changes background transfers, which nightjar transferd performs, and waits for them.", {
@@ -234,7 +241,7 @@ Commands:
   wait [ID...]          wait for the end           show ID                write all fields as JSON
   pause ID...           pause                      resume ID...           continue
   cancel ID...          cancel                     retry ID...            start again
-  rm ID...              remove
+  rm ID...              remove                     log [ID...]            write the log of the workers
 nightjar transfers start --help and so on show the options of a command.]])
 add("login", "Logs in as configured in the profile, for example with a device code or in the browser, and stores the login.", {
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },

@@ -15,11 +15,11 @@ local pause = 0.1
 
 local has_ended = { done = true, failed = true, cancelled = true, in_doubt = true }
 
--- Returns the functions for the journal of the user, or for that of --journal.
+-- Returns the functions for the journal of the user, or for that of --journal. With --transferd, they start this program as
+-- the worker.
 local function open(words)
-  if not words.journal then return nightjar.transfers end
   if words.journal == "" then items.refuse "--journal: the path is empty; write the path of the journal" end
-  return nightjar.transfers.open(words.journal)
+  return nightjar.transfers.open { journal = words.journal, transferd = words.transferd and "/proc/self/exe" or nil }
 end
 
 local function unknown(id)
@@ -40,7 +40,7 @@ end
 
 -- The members of a transfer in the order in which they are written.
 local members = {
-  "id", "kind", "state", "url", "path", "received", "sent", "total", "attempts", "error", "upload_url", "created", "updated",
+  "id", "kind", "state", "url", "path", "received", "sent", "total", "rate", "attempts", "error", "upload_url", "created", "updated",
 }
 
 local function json_of(transfer)
@@ -60,7 +60,7 @@ local function json_of(transfer)
   return "{" .. table.concat(parts, ",") .. "}"
 end
 
--- Returns the progress in percent, or in bytes if the size is unknown. The bytes of an upload are unknown before its end.
+-- Returns the progress in percent, or in bytes if the size is unknown. The bytes of an upload that waits are unknown.
 local function progress_of(transfer)
   local count, total = transfer.received or transfer.sent or 0, transfer.total
   if total then return ("%d%%"):format(total > 0 and math.floor(100 * count / total) or 100) end
@@ -104,6 +104,26 @@ end
 
 function actions.show(words)
   output.json(json_of(get(open(words), words.id)), "json")
+  return 0
+end
+
+-- --- log ---
+
+function actions.log(words)
+  local journal, chosen = open(words), {}
+  for _, id in ipairs(words.id) do chosen[id] = true end
+  for entry in journal.log() do
+    if not next(chosen) or chosen[entry.id] then
+      if words.json then
+        io.stdout:write(nightjar.json.encode(entry), "\n")
+      else
+        local time = entry.time and nightjar.time.format(math.floor(entry.time)) or "-"
+        io.stdout:write(time, "  ", text.safe(entry.id), "  ", entry.event)
+        if entry.message ~= "" then io.stdout:write("  ", text.safe(entry.message)) end
+        io.stdout:write "\n"
+      end
+    end
+  end
   return 0
 end
 
@@ -232,7 +252,8 @@ local function clear_line()
 end
 
 function actions.wait(words)
-  local all = chosen(open(words), words.id)
+  local journal = open(words)
+  local all = chosen(journal, words.id)
   local limit = words.timeout and words.timeout > 0 and words.timeout or math.huge
   local deadline = nightjar.time.monotonic() + limit
   local bar <close> = terminal.is_terminal(2) and progress.start(nil, "bytes") or nil

@@ -34,10 +34,13 @@ public struct BackgroundTransfer: Sendable {
     public let url: String
     /// The absolute path of the file. Of a finished download, its final path.
     public let path: String
-    /// The number of bytes that a download has received. Of an upload, zero before its end.
+    /// The number of bytes that a download has received or an upload has sent. Zero for an upload that does not run and is
+    /// not complete.
     public let transferred: Int
     /// The size of the content. Nil if it is not known.
     public let total: Int?
+    /// Bytes per second over the last 5 s. Nil if the transfer does not run.
+    public let rate: Double?
     /// The number of times that a worker has worked on the transfer.
     public let attempts: Int
     /// The error of a transfer that has failed.
@@ -50,7 +53,9 @@ public struct BackgroundTransfer: Sendable {
 
 extension BackgroundTransfer {
     /// - Throws: `invalid_argument` if another version has recorded the transfer.
-    init(_ entry: JournalEntry) throws(NightjarError) {
+    ///
+    /// - Parameter current: The progress that the worker has reported. Nil: that of the files and of the result.
+    init(_ entry: JournalEntry, _ current: TransferProgress? = nil) throws(NightjarError) {
         let description = try TransferDescription(bytes: entry.input)
         let result = entry.result.flatMap { try? JSONValue(parsing: String(decoding: $0, as: UTF8.self)) } ?? .null
         id = entry.id
@@ -74,7 +79,8 @@ extension BackgroundTransfer {
         case (.upload, _): break
         }
         (self.path, self.uploadURL) = (path, uploadURL)
-        (transferred, total) = progress
+        (transferred, total) = current.map { ($0.transferred, $0.total) } ?? progress
+        rate = current?.rate
         error = NightjarError(transferResult: result)
     }
 }
@@ -89,6 +95,7 @@ extension BackgroundTransfer {
             .init("attempts", .integer(Int64(attempts))),
         ]
         if let total { members.append(.init("total", .integer(Int64(total)))) }
+        if let rate { members.append(.init("rate", .number(rate))) }
         if let error {
             members.append(
                 .init(

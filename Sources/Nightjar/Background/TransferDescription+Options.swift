@@ -29,6 +29,8 @@ extension TransferDescription {
             method: try value["method"]?.method("method"),
             constraints: try TransferConstraints.options.applied(
                 .object(parts.constraints), to: TransferConstraints()),
+            onComplete: try value["on_complete"].map { (words) throws(NightjarError) in try words.words("on_complete") }
+                ?? [],
             client: value["client"] ?? .object([]), request: .object(parts.request), settings: .object(parts.settings))
         try checkSecrets()
         try checkParts()
@@ -43,7 +45,7 @@ extension TransferDescription {
         init(
             _ members: [JSONValue.Member], _ kind: BackgroundTransfer.Kind, _ place: String
         ) throws(NightjarError) {
-            let own = [kind.rawValue, place, "method", "client"]
+            let own = [kind.rawValue, place, "method", "client", "on_complete"]
             let ofSettings =
                 (kind == .download
                 ? DownloadSettings.options.options.map(\.name) : UploadSettings.options.options.map(\.name))
@@ -124,6 +126,9 @@ extension TransferDescription {
             case "tls", "proxy": try TransferDescription.check(texts: option.value, path)
             default: break
             }
+        }
+        for word in onComplete where TransferDescription.hasUserInfo(word) {
+            throw TransferDescription.secret("on_complete")
         }
         if let headers = request["headers"] { try TransferDescription.check(headers: headers, "headers") }
     }

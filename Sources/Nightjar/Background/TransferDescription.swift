@@ -8,6 +8,8 @@ package struct TransferDescription: Sendable, Equatable {
     package let path: String
     package let method: Method?
     package let constraints: TransferConstraints
+    /// The program that the worker starts after the end, with its arguments. Empty: none.
+    package let onComplete: [String]
     /// The options of the client, of the request, and of the download or upload: objects whose members are sorted.
     let client: JSONValue
     let request: JSONValue
@@ -15,11 +17,10 @@ package struct TransferDescription: Sendable, Equatable {
 
     init(
         kind: BackgroundTransfer.Kind, url: String, path: String, method: Method?, constraints: TransferConstraints,
-        client: JSONValue,
-        request: JSONValue, settings: JSONValue
+        onComplete: [String], client: JSONValue, request: JSONValue, settings: JSONValue
     ) {
         (self.kind, self.url, self.path, self.method) = (kind, url, path, method)
-        self.constraints = constraints
+        (self.constraints, self.onComplete) = (constraints, onComplete)
         (self.client, self.request, self.settings) = (client.sorted, request.sorted, settings.sorted)
     }
 
@@ -38,6 +39,7 @@ package struct TransferDescription: Sendable, Equatable {
         if let method { members.append(.init("method", .string("\(method)"))) }
         members += [.init("client", client), .init("request", request), .init("settings", settings)]
         members.append(.init("constraints", .object(constraints.members)))
+        if !onComplete.isEmpty { members.append(.init("on_complete", .array(onComplete.map { .string($0) }))) }
         return members
     }
 
@@ -61,6 +63,8 @@ package struct TransferDescription: Sendable, Equatable {
             kind: kind, url: url, path: path, method: try value["method"]?.method("method"),
             constraints: try TransferConstraints.options.applied(
                 value["constraints"] ?? .object([]), at: "constraints", to: TransferConstraints()),
+            onComplete: try value["on_complete"].map { (words) throws(NightjarError) in try words.words("on_complete") }
+                ?? [],
             client: value["client"] ?? .object([]), request: value["request"] ?? .object([]),
             settings: value["settings"] ?? .object([]))
     }
@@ -95,6 +99,20 @@ package struct TransferDescription: Sendable, Equatable {
 }
 
 extension JSONValue {
+    /// Reads a program and its arguments.
+    func words(_ path: String) throws(NightjarError) -> [String] {
+        guard case .array(let items) = self, !items.isEmpty else {
+            throw .mismatch(path, expected: "an array with a program and its arguments", self)
+        }
+        var words: [String] = []
+        for item in items { words.append(try item.text(path)) }
+        guard words[0] != "", !words.contains(where: { $0.utf8.contains(0) }) else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must have a program and arguments without NUL characters")
+        }
+        return words
+    }
+
     /// The value with the members of all objects sorted by their names.
     fileprivate var sorted: JSONValue {
         switch self {

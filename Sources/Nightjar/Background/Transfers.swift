@@ -1,5 +1,6 @@
 import NightjarHTTP
 import NightjarStorage
+import Synchronization
 
 /// The background transfers of a journal: downloads and uploads that a worker process (`nightjar transferd`) performs, and
 /// that continue when the process that has started them has ended.
@@ -8,17 +9,34 @@ import NightjarStorage
 /// thread may call them.
 public final class Transfers: Sendable {
     private let journal: Journal
+    private let path: String
+    private let worker: WorkerLink
+    /// The ends that ``nextEnded()`` has returned. A transfer that was started again ends with more attempts.
+    private let delivered = Mutex<Set<Delivered>>([])
 
-    /// - Parameter path: The file of the journal. Nil: that of the user, `nightjar/journal.db` in `$XDG_STATE_HOME` or
-    ///   `~/.local/state`.
-    /// - Throws: `invalid_argument` if neither a path nor the environment variable HOME is set.
-    public init(journal path: String? = nil) throws(NightjarError) {
+    private struct Delivered: Hashable {
+        let id: String
+        let attempts: Int
+        let created: Timestamp?
+    }
+
+    /// - Parameters:
+    ///   - path: The file of the journal. Nil: that of the user, `nightjar/journal.db` in `$XDG_STATE_HOME` or
+    ///     `~/.local/state`.
+    ///   - executable: The path of the program `nightjar`, which is started as a worker if none runs: by
+    ///     ``start(_:json:)``, ``resume(_:)``, ``retry(_:)`` and ``wait(_:)``. Nil: no program is started.
+    /// - Throws: `invalid_argument` if neither a path nor the environment variable HOME is set, and if `executable` is not an
+    ///   executable file.
+    public init(journal path: String? = nil, transferd executable: String? = nil) throws(NightjarError) {
         guard let path = path ?? JournalPath.standard else {
             throw NightjarError(
                 .invalidArgument,
                 "background transfers need a journal; pass its path, or set the environment variable HOME")
         }
-        journal = Journal(path: try FilePath.absolute(path))
+        self.path = try FilePath.absolute(path)
+        journal = Journal(path: self.path)
+        worker = WorkerLink(
+            journal: self.path, process: try executable.map { (path) throws(NightjarError) in try WorkerProcess(path) })
     }
 
     /// Records a transfer. A worker starts it, now or when it runs again.
@@ -49,12 +67,14 @@ public final class Transfers: Sendable {
                 .invalidArgument,
                 "the journal has a transfer \(quoted(id)) with other options; use another id, or remove the transfer")
         }
+        if !added.phase.isFinished { try worker.wake() }
         return try BackgroundTransfer(added)
     }
 
     /// Returns a transfer. Nil if the journal has no transfer with this id.
     public func get(_ id: String) throws(NightjarError) -> BackgroundTransfer? {
-        try entry(id).map { (entry) throws(NightjarError) in try BackgroundTransfer(entry) }
+        guard let entry = try entry(id) else { return nil }
+        return try BackgroundTransfer(entry, entry.phase == .running ? worker.progress()[id] : nil)
     }
 
     private func entry(_ id: String) throws(NightjarError) -> JournalEntry? {
@@ -65,6 +85,7 @@ public final class Transfers: Sendable {
     /// Returns the transfers in the order in which they were started. Omits those of later versions.
     public func list() throws(NightjarError) -> [BackgroundTransfer] {
         var transfers: [BackgroundTransfer] = []
+        var progress: WorkerMessage.Progress?
         var last: Int64 = 0
         while true {
             let page = try use { [last] (journal) throws(JournalError) in
@@ -72,7 +93,8 @@ public final class Transfers: Sendable {
             }
             guard let end = page.last else { return transfers }
             last = end.number
-            transfers += page.compactMap { try? BackgroundTransfer($0) }
+            if progress == nil, page.contains(where: { $0.phase == .running }) { progress = worker.progress() }
+            transfers += page.compactMap { try? BackgroundTransfer($0, progress?[$0.id]) }
         }
     }
 
@@ -99,19 +121,22 @@ public final class Transfers: Sendable {
     /// - Throws: `invalid_argument` if there is no transfer with this id; `storage` if the transfer has ended.
     public func pause(_ id: String) throws(NightjarError) {
         try change(id) { (journal) throws(JournalError) in try journal.setPaused(id, true) }
+        worker.notify()
     }
 
     /// Continues a paused transfer. Has no effect on a transfer that is not paused. Errors are those of ``pause(_:)``.
     public func resume(_ id: String) throws(NightjarError) {
         try change(id) { (journal) throws(JournalError) in try journal.setPaused(id, false) }
+        try worker.wake()
     }
 
     /// Cancels a transfer, and removes what a download has received. Has no effect on a transfer that has ended.
     ///
-    /// A running transfer ends when its worker has noticed the request, usually within a second.
+    /// A running transfer ends when its worker has noticed the request.
     public func cancel(_ id: String) throws(NightjarError) {
         guard let entry = try entry(id) else { throw Transfers.unknown(id) }
         let phase = try use { (journal) throws(JournalError) in try journal.cancel(id) }
+        worker.notify()
         // A worker that has the transfer discards the part.
         guard !entry.phase.isFinished, phase == .cancelled else { return }
         (try? TransferDescription(bytes: entry.input))?.discardPart()
@@ -122,6 +147,7 @@ public final class Transfers: Sendable {
     /// - Throws: `invalid_argument` if there is no transfer with this id; `storage` in any other state.
     public func retry(_ id: String) throws(NightjarError) {
         try change(id) { (journal) throws(JournalError) in try journal.retry(id) }
+        try worker.wake()
     }
 
     /// Removes a transfer that does not run, with its result but not with its file. Has no effect if there is no transfer
@@ -133,10 +159,42 @@ public final class Transfers: Sendable {
         try use { (journal) throws(JournalError) in try journal.remove(id) }
     }
 
+    /// Confirms that the program has processed the end of a transfer, which is then removed with its result but not with its
+    /// file. Has no effect if there is no transfer with this id.
+    ///
+    /// - Throws: `storage` if the transfer has not ended.
+    public func acknowledge(_ id: String) throws(NightjarError) {
+        guard try entry(id) != nil else { return }
+        try use { (journal) throws(JournalError) in try journal.acknowledge(id) }
+    }
+
+    /// Returns the log of the workers, oldest entry first. The workers keep the last 1 MiB.
+    ///
+    /// - Parameter id: Nil: the entries of all transfers.
+    /// - Throws: `storage` if the log cannot be read.
+    public func log(_ id: String? = nil) throws(NightjarError) -> [TransferLogEntry] {
+        try JournalLog(journal: path).lines().compactMap { TransferLogEntry(line: $0) }
+            .filter { id == nil || id?.isExactly($0.id) == true }
+    }
+
     private func change(_ id: String, _ body: (Journal) throws(JournalError) -> Void) throws(NightjarError) {
         guard try entry(id) != nil else { throw Transfers.unknown(id) }
         try use(body)
     }
+
+    /// Notes that the end of a transfer is returned. Returns false if it was returned before.
+    func deliver(_ transfer: BackgroundTransfer) -> Bool {
+        let end = Delivered(id: transfer.id, attempts: transfer.attempts, created: transfer.created)
+        return delivered.withLock { $0.insert(end).inserted }
+    }
+
+    /// Lets the worker read the journal now. Starts a worker if none runs, and if an executable was given.
+    ///
+    /// ``start(_:json:)`` and the other functions do this. A program that is started after an interruption can call it, so that
+    /// the transfers continue.
+    ///
+    /// - Throws: `storage` if the worker could not be started.
+    public func wake() throws(NightjarError) { try worker.wake() }
 
     private static func unknown(_ id: String) -> NightjarError {
         NightjarError(

@@ -23,8 +23,9 @@ local function set(transfer, text)
   return transfer
 end
 
--- Returns the functions for the transfers of a journal. `path` is empty for the journal of the user.
-local function open(path)
+-- Returns the functions for the transfers of a journal. `path` is empty for the journal of the user. `transferd` is the
+-- program to start as a worker; empty: none.
+local function open(path, transferd)
   local self = {}
   local Transfer = { __name = "nightjar.background_transfer", __metatable = false }
   local methods = {}
@@ -43,32 +44,90 @@ local function open(path)
       end
       if name ~= "id" then rest[name] = value end
     end
-    return made(work("transfers.start", path, check_id(options.id, "transfers.start"), encode(rest)))
+    return made(work("transfers.start", path, transferd, check_id(options.id, "transfers.start"), encode(rest)))
   end
 
   -- get(id) -> the transfer; nil if there is none
   function self.get(id)
-    local text = work("transfers.get", path, check_id(id, "transfers.get"))
+    local text = work("transfers.get", path, transferd, check_id(id, "transfers.get"))
     return text and made(text)
   end
 
   -- list() -> an iterator of the transfers, in the order in which they were started
   function self.list()
-    local texts, position = work("transfers.list", path), 0
+    local texts, position = work("transfers.list", path, transferd), 0
     return function()
       position = position + 1
       return texts[position] and made(texts[position])
     end
   end
 
-  for _, name in ipairs { "pause", "resume", "cancel", "retry", "remove" } do
-    self[name] = function(id) work("transfers." .. name, path, check_id(id, "transfers." .. name)) end
+  for _, name in ipairs { "pause", "resume", "cancel", "retry", "acknowledge", "remove" } do
+    self[name] = function(id) work("transfers." .. name, path, transferd, check_id(id, "transfers." .. name)) end
     methods[name] = function(transfer) self[name](transfer.id) end
+  end
+
+  -- wake() lets the worker read the journal now. Starts a worker if none runs, and if there is a program.
+  local function wake() work("transfers.wake", path, transferd) end
+  self.wake = wake
+
+  -- log(id) -> an iterator of the log entries of a transfer, or of all without an id, oldest first
+  function self.log(id)
+    local texts, position
+    if id == nil then
+      texts, position = work("transfers.log", path, transferd), 0
+    else
+      texts, position = work("transfers.log", path, transferd, check_id(id, "transfers.log")), 0
+    end
+    return function()
+      position = position + 1
+      return texts[position] and decode(texts[position])
+    end
+  end
+
+  -- ended{timeout =} -> an iterator of the transfers that have ended or will end; ends when no transfer is left. Raises an
+  -- error if no transfer ends for `timeout` seconds.
+  function self.ended(options)
+    local limit = check_options("transfers.ended", options, { timeout = "number" }).timeout or huge
+    local returned, queue, first, is_first = {}, {}, 1, true
+    local function next_transfer()
+      while queue[first] do
+        local transfer = queue[first]
+        first = first + 1
+        -- A transfer that was started again ends with more attempts.
+        local key = format("%q %d %s", transfer.id, transfer.attempts, transfer.created or 0)
+        if not returned[key] then
+          returned[key] = true
+          return transfer
+        end
+      end
+    end
+    return function()
+      local deadline = limit < huge and now() + limit * 1e9
+      while true do
+        local transfer = next_transfer()
+        if transfer then return transfer end
+        local is_left = false
+        queue, first = {}, 1
+        for each in self.list() do
+          if ENDED[each.state] then queue[#queue + 1] = each else is_left = true end
+        end
+        transfer = next_transfer()
+        if transfer then return transfer end
+        if not is_left then return nil end
+        if is_first then wake() end
+        is_first = false
+        if deadline and now() >= deadline then
+          raise("timeout", format("no background transfer ended within %g s; they continue", limit))
+        end
+        sleep_until(now() + PAUSE)
+      end
+    end
   end
 
   -- Reads the transfer again. Returns it; nil if it was removed.
   function methods:refresh()
-    local text = work("transfers.get", path, self.id)
+    local text = work("transfers.get", path, transferd, self.id)
     return text and set(self, text)
   end
 
@@ -77,6 +136,7 @@ local function open(path)
     local limit = check_options("transfer:wait", options, { timeout = "number" }).timeout or huge
     local deadline = limit < huge and now() + limit * 1e9
     local id = self.id
+    if not ENDED[self.state] then wake() end
     while self:refresh() and not ENDED[self.state] do
       if deadline and now() >= deadline then
         raise("timeout", format("the transfer %q did not end within %g s; it continues in the background", id, limit))
@@ -84,19 +144,24 @@ local function open(path)
       sleep_until(now() + PAUSE)
     end
     -- Raises the error of a transfer that has not succeeded.
-    work("transfers.check", path, id)
+    work("transfers.check", path, transferd, id)
     return self
   end
 
   return self
 end
 
-local transfers = open ""
+local transfers = open("", "")
 
--- open(path) -> the same functions for another journal
-function transfers.open(path)
-  if type(path) ~= "string" or path == "" then misuse("transfers.open: the path of a journal expected, got " .. got(path)) end
-  return open(path)
+-- open(path) or open{journal =, transferd =} -> the same functions for another journal, or with a program that is started as a
+-- worker
+function transfers.open(options)
+  if type(options) == "string" then options = { journal = options } end
+  options = check_options("transfers.open", options, { journal = "string", transferd = "string" })
+  for name, value in pairs(options) do
+    if value == "" then misuse(format("transfers.open: the option %s is empty; write a path", name)) end
+  end
+  return open(options.journal or "", options.transferd or "")
 end
 
 return transfers

@@ -14,6 +14,13 @@ transfers.retry "log"
 print(transfers.get("log").state)
 transfers.remove "log"
 print(transfers.get "log")
+transfers.cancel "film"
+for transfer in transfers.ended() do
+  print(transfer.id, transfer.state)
+  transfer:acknowledge()
+end
+for entry in transfers.log() do print(entry.id, entry.event) end
+transfers.wake()
 -- Prints:
 --   film	download	waiting
 --   log	upload	waiting
@@ -21,3 +28,4 @@ print(transfers.get "log")
 --   waiting	cancelled
 --   waiting
 --   nil
+--   film	cancelled

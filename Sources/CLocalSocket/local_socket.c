@@ -1,0 +1,70 @@
+#define _GNU_SOURCE /* accept4, ucred */
+#include "local_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+/* Stores the address of a local socket. Returns false if the path is too long for an address. */
+static bool njs_address(const char *path, struct sockaddr_un *address) {
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  size_t length = strlen(path);
+  if (length >= sizeof address->sun_path) return false;
+  memcpy(address->sun_path, path, length);
+  return true;
+}
+
+int njs_listen(const char *path) {
+  struct sockaddr_un address;
+  if (!njs_address(path, &address)) return -ENAMETOOLONG;
+  int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return -errno;
+  /* Nobody can connect before listen, so the mode is right when the first peer connects. */
+  int code = bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ? errno : 0;
+  if (code == 0) {
+    if (chmod(path, 0600) != 0 || listen(descriptor, 64) != 0) {
+      code = errno;
+      unlink(path);
+    }
+  }
+  if (code == 0) return descriptor;
+  close(descriptor);
+  return -code;
+}
+
+int njs_connect(const char *path) {
+  struct sockaddr_un address;
+  if (!njs_address(path, &address)) return -ENAMETOOLONG;
+  int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return -errno;
+  if (connect(descriptor, (struct sockaddr *)&address, sizeof address) == 0) return descriptor;
+  int code = errno;
+  close(descriptor);
+  return -code;
+}
+
+int njs_accept(int listener) {
+  int descriptor = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  return descriptor < 0 ? -errno : descriptor;
+}
+
+bool njs_peer_is_this_user(int descriptor) {
+  struct ucred peer;
+  socklen_t size = sizeof peer;
+  return getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && size == sizeof peer
+    && peer.uid == geteuid();
+}
+
+bool njs_adopt_listener(int descriptor) {
+  int domain = 0, type = 0, listens = 0;
+  socklen_t size = sizeof domain;
+  return getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain == AF_UNIX
+    && getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_STREAM
+    && getsockopt(descriptor, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && listens != 0
+    && fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0 && fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0;
+}

@@ -1,0 +1,37 @@
+import Glibc
+import NightjarHTTP
+
+/// Starts the worker of a journal: `nightjar transferd --detach`.
+struct WorkerProcess {
+    /// The absolute path of the program `nightjar`.
+    private let executable: String
+
+    /// - Throws: `invalid_argument` if the path is not that of an executable file.
+    init(_ path: String) throws(NightjarError) {
+        executable = try FilePath.absolute(path)
+        guard access(executable, X_OK) == 0 else {
+            throw NightjarError(
+                .invalidArgument,
+                "option \"transferd\" must be the path of the program nightjar: \(quoted(path)) cannot be executed: \(String(cString: strerror(errno)))"
+            )
+        }
+    }
+
+    /// Starts the worker in a session of its own. Waits a few milliseconds until the process that starts it has ended, so that
+    /// this process gets no child.
+    ///
+    /// - Throws: `storage` if the program could not be started. The transfers are recorded.
+    func start(journal: String) throws(NightjarError) {
+        let program = Program(executable, ["transferd", "--detach", "--journal", journal])
+        let child = program.start(hasOwnSession: false)
+        guard child >= 0 else {
+            let code = -child
+            throw NightjarError(
+                .storage,
+                "starting \(quoted(executable)) failed: \(String(cString: strerror(code))); the transfer is recorded, and continues when a transferd runs",
+                code: code)
+        }
+        // A handler of SIGCHLD in this process may have removed the child.
+        while waitpid(child, nil, 0) < 0, errno == EINTR {}
+    }
+}

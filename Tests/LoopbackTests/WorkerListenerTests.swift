@@ -1,0 +1,99 @@
+import Glibc
+import NightjarHTTP
+import NightjarStorage
+import NightjarTestSupport
+import Testing
+
+@testable import NightjarDaemon
+
+/// The local socket of a worker, with the peers in this process.
+@Suite struct WorkerListenerTests {
+    private let folder: TemporaryDirectory
+    private let listener: WorkerListener
+    private let path: String
+    private let progress = ["a": TransferProgress(transferred: 1, total: 2, rate: nil)]
+
+    init() throws {
+        folder = try TemporaryDirectory()
+        path = folder.file("run/s")
+        listener = WorkerListener(try JournalWorkerSocket.listen(path), ownPath: path)
+    }
+
+    private func connect() throws -> Int32 { try #require(JournalWorkerSocket.connect(path)) }
+
+    /// Lets the listener work until it has nothing to do.
+    private func work() {
+        for _ in 0..<4 { listener.wait(for: -1, timeout: .zero) { progress } }
+    }
+
+    /// Reads what has arrived. Nil if the connection is open and has no bytes.
+    private func received(_ descriptor: Int32) -> [UInt8]? {
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        let count = recv(descriptor, &buffer, buffer.count, 0)
+        return count < 0 && errno == EAGAIN ? nil : Array(buffer.prefix(max(count, 0)))
+    }
+
+    @Test(arguments: 0...WorkerMessage.request.count) func requestMayBeSplit(at place: Int) throws {
+        let client = try connect()
+        defer { close(client) }
+        let bytes = WorkerMessage.request
+        for part in [bytes[..<place], bytes[place...]] where !part.isEmpty {
+            work()
+            #expect(received(client) == nil)
+            #expect(Array(part).withUnsafeBytes { write(client, $0.baseAddress, $0.count) } == part.count)
+        }
+        work()
+        #expect(WorkerMessage.progress(from: received(client) ?? []) == progress)
+        #expect(received(client) == [])
+    }
+
+    @Test func longLineClosesTheConnection() throws {
+        let client = try connect()
+        defer { close(client) }
+        work()
+        let line = [UInt8](repeating: UInt8(ascii: "x"), count: WorkerMessage.largestRequest)
+        #expect(line.withUnsafeBytes { write(client, $0.baseAddress, $0.count) } == line.count)
+        work()
+        #expect(received(client) != nil)
+    }
+
+    @Test func peerThatLeavesIsForgotten() throws {
+        for sends in [false, true] {
+            let client = try connect()
+            if sends { _ = WorkerMessage.request.withUnsafeBytes { write(client, $0.baseAddress, $0.count) } }
+            close(client)
+            work()
+        }
+        let client = try connect()
+        defer { close(client) }
+        _ = WorkerMessage.request.withUnsafeBytes { write(client, $0.baseAddress, $0.count) }
+        work()
+        #expect(received(client)?.isEmpty == false)
+    }
+
+    /// Idle peers delay others for two seconds at most, also if there are many.
+    @Test func idlePeersAreClosed() throws {
+        let idle = try (0..<40).map { _ in try connect() }
+        defer { for each in idle { close(each) } }
+        let client = try connect()
+        defer { close(client) }
+        _ = WorkerMessage.request.withUnsafeBytes { write(client, $0.baseAddress, $0.count) }
+        let start = ContinuousClock.now
+        var answer: [UInt8]?
+        while answer == nil, ContinuousClock.now - start < .seconds(60) {
+            listener.wait(for: -1, timeout: .milliseconds(50)) { progress }
+            answer = received(client)
+        }
+        #expect(WorkerMessage.progress(from: answer ?? []) == progress)
+    }
+
+    @Test func socketIsRemovedAtTheEnd() throws {
+        let socket = folder.file("run/other")
+        do {
+            let own = WorkerListener(try JournalWorkerSocket.listen(socket), ownPath: socket)
+            own.wait(for: -1, timeout: .zero) { [:] }
+            #expect(access(socket, F_OK) == 0)
+        }
+        #expect(access(socket, F_OK) != 0)
+    }
+}
