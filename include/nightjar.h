@@ -4397,10 +4397,11 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  *
  * A background transfer is a download or an upload that a worker process performs: `nightjar transferd`. It is recorded
  * in a journal, and continues when the program that has started it has ended. If no worker runs, it waits for the next
- * one. Any program of the same user that opens the journal can read and control it.
+ * one; nj_transfers_new can name a program that is started as a worker. Any program of the same user that opens the
+ * journal can read and control it.
  *
- * The functions block for some milliseconds, and for at most 5 seconds while another process locks the journal. They
- * send no requests.
+ * The functions block for some milliseconds, for at most 5 seconds while another process locks the journal, and for at
+ * most half a second if the worker does not report the progress. They send no requests.
  *
  * A transfer keeps its result until it is removed. The worker repeats temporary failures with increasing delays, until
  * the time limit of the transfer. A transfer whose request must not be repeated is in doubt if its response is lost.
@@ -4411,6 +4412,10 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  *   to              the path of its file or, with a slash at its end, of the folder
  *   upload          the URL of an upload                                              or `download`
  *   from            the path of its file, which must not change
+ *   body            in place of `from`, the content: a text. It is written to a file beside the journal that only the
+ *                   user can read, and removed with the transfer or when the transfer is done
+ *   json            like `body`, a JSON value. Sets `type` to application/json
+ *   form            like `body`, an object of form fields. Sets `type` to application/x-www-form-urlencoded
  *   method          the method of the request                                         default: GET; POST for uploads
  *   headers         an object of header fields
  *   client          an object of client options: headers, user_agent, timeout, redirect, tls, proxy, unix_socket, retry,
@@ -4419,10 +4424,12 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  *   unmetered       whether the transfer waits while the network is metered           default: false
  *   discretionary   whether it also waits while the machine runs on battery           default: false
  *   priority        -10 to 10; transfers with a higher priority start first           default: 0
+ *   bandwidth_share 1 to 100: the weight when the worker divides its maximum rate     default: 1
  *   time_limit      seconds after which the transfer fails, 1 to 31,536,000           default: 604,800 (7 days)
- *   on_complete     an array: the program that the worker starts when the transfer has ended and was not cancelled, and
- *                   its arguments. The variable NIGHTJAR_TRANSFER_ID has the id, NIGHTJAR_TRANSFER_STATE the state,
- *                   and NIGHTJAR_JOURNAL the path of the journal                     default: none
+ *   on_complete     an array: a program and its arguments. The worker starts it when the transfer has ended and was not
+ *                   cancelled. Its environment has NIGHTJAR_TRANSFER_ID (the id), NIGHTJAR_TRANSFER_STATE (`done`,
+ *                   `failed` or `in_doubt`) and NIGHTJAR_JOURNAL (the path of the journal). The program may be started
+ *                   twice if the worker is killed                                     default: none
  *
  * The options of nj_client_download, of nj_client_upload and of requests are also allowed, except `id`, `resume` and
  * those that have no meaning for a transfer. The journal must not have secrets: options with passwords, tokens or
@@ -4446,10 +4453,11 @@ typedef enum nj_transfer_state {
  *
  * @param journal    the path of the journal. NULL: that of the user, `nightjar/journal.db` in `$XDG_STATE_HOME` or
  *                   `~/.local/state`
- * @param transferd  the path of the program `nightjar`, which nj_transfers_start, _resume, _retry, _wait and
- *                   _next_ended start as a worker if none runs. NULL: no program is started
- * @return NULL with NJ_INVALID_ARGUMENT if `journal` is NULL and the environment variable HOME is not set, and if
- *         `transferd` cannot be executed. Errors of the journal are reported by the other functions.
+ * @param transferd  the path of the program `nightjar`. If no worker runs, nj_transfers_start, _resume, _retry, _wake,
+ *                   _wait and _next_ended start this program as a worker, and fail with NJ_STORAGE if that fails; the
+ *                   transfer is then recorded. NULL: no program is started
+ * @return NULL with NJ_INVALID_ARGUMENT if `journal` is NULL and the environment variable HOME is not set, or if
+ *         `transferd` cannot be executed. The other functions report errors of the journal.
  */
 NJ_API nj_transfers *nj_transfers_new(const char *journal, const char *transferd, nj_error **out_error);
 
@@ -4457,11 +4465,11 @@ NJ_API nj_transfers *nj_transfers_new(const char *journal, const char *transferd
 NJ_API void nj_transfers_free(nj_transfers *transfers);
 
 /**
- * Lets the worker read the journal now. Starts a worker if none runs and nj_transfers_new has got the path of a program.
- * The other functions do this when it is needed. A program can call it after an interruption, so that the transfers
- * continue.
+ * Makes the worker read the journal immediately. If no worker runs, starts the program that was passed to
+ * nj_transfers_new. The other functions do this when it is necessary. A program can call nj_transfers_wake when it
+ * starts, so that interrupted transfers continue, for example after a restart of the machine.
  *
- * @return NJ_OK, also if no worker runs; NJ_STORAGE if the program could not be started
+ * @return NJ_OK, also if no worker runs and no program was passed; NJ_STORAGE if the program could not be started
  */
 NJ_API nj_status nj_transfers_wake(nj_transfers *transfers, nj_error **out_error);
 
@@ -4503,12 +4511,16 @@ NJ_API nj_transfer_list *nj_transfers_list(nj_transfers *transfers, nj_error **o
 NJ_API nj_transfer *nj_transfers_wait(nj_transfers *transfers, const char *id, double timeout, nj_error **out_error);
 
 /**
- * Waits for the next transfer that has ended, and blocks this thread meanwhile. The end of a transfer is returned once;
- * another object, also in another process, returns it again until nj_transfers_acknowledge is called.
+ * Returns the next transfer that has ended. Blocks this thread until a transfer ends. A paused transfer has not ended.
+ *
+ * The function returns the end of each transfer of the journal once, also of transfers that another program has
+ * started. After that, another nj_transfers object, also in another process, returns the end again until
+ * nj_transfers_acknowledge or nj_transfers_remove is called.
  *
  * @param timeout  seconds; 0: unlimited
- * @return the transfer, which may have failed; the caller frees it with nj_transfer_free. NULL without an error if no
- *         transfer is left: the ends of all transfers were returned. NULL with NJ_TIMEOUT or NJ_STORAGE
+ * @return the transfer in any state that is an end; the caller frees it with nj_transfer_free. NULL without an error if
+ *         no transfer is left: the ends of all transfers were returned. NULL with NJ_TIMEOUT if no transfer has ended in
+ *         this time; NULL with NJ_STORAGE if the journal cannot be used
  */
 NJ_API nj_transfer *nj_transfers_next_ended(nj_transfers *transfers, double timeout, nj_error **out_error);
 
@@ -4541,8 +4553,15 @@ NJ_API nj_status nj_transfers_retry(nj_transfers *transfers, const char *id, nj_
 
 /**
  * Returns the log of the workers, oldest entry first: a JSON array of objects with `time` (seconds since 1970), `id`,
- * `event` and `message`. The events are started, waiting (for the next attempt), stopped (paused, cancelled or
- * interrupted), done, failed, and program (of on_complete). The workers keep the last 1 MiB.
+ * `event` and `message`. The workers keep at least the last 1 MiB. The events are:
+ *
+ *   started   a worker has started or continued the transfer
+ *   waiting   the transfer has failed temporarily and waits for its next attempt
+ *   stopped   the transfer was paused, cancelled or interrupted
+ *   in_doubt  the transfer may be complete: the response to a request that must not be repeated was lost
+ *   done      the transfer has succeeded
+ *   failed    the transfer has failed permanently
+ *   program   the program of `on_complete` was started, or could not be started
  *
  * @param id          the id of a transfer. NULL: all transfers
  * @param out_length  receives the length in bytes; may be NULL
@@ -4551,8 +4570,8 @@ NJ_API nj_status nj_transfers_retry(nj_transfers *transfers, const char *id, nj_
 NJ_API char *nj_transfers_log_json(nj_transfers *transfers, const char *id, size_t *out_length, nj_error **out_error);
 
 /**
- * Confirms that the program has processed the end of a transfer, which is then removed with its result but not with its
- * file. Has no effect if there is no transfer with this id.
+ * Confirms that the caller has processed the end of a transfer. Removes the transfer and its result, but not its file.
+ * Has no effect if there is no transfer with this id.
  *
  * @return NJ_OK; NJ_STORAGE if the transfer has not ended, or if the journal cannot be used
  */
@@ -4599,15 +4618,18 @@ NJ_API const char *nj_transfer_path(const nj_transfer *transfer);
 NJ_API const char *nj_transfer_upload_url(const nj_transfer *transfer);
 
 /**
- * Returns the number of bytes that a download has received or an upload has sent. 0 for an upload that does not run and
- * is not complete, and if `transfer` is NULL.
+ * Returns the number of bytes that a download has received or an upload has sent. 0 for an upload that is neither
+ * running nor complete, and if `transfer` is NULL.
  */
 NJ_API int64_t nj_transfer_transferred(const nj_transfer *transfer);
 
 /** Returns the size of the content in bytes. -1 if it is not known, or if `transfer` is NULL. */
 NJ_API int64_t nj_transfer_total(const nj_transfer *transfer);
 
-/** Returns the bytes per second over the last 5 seconds. -1 if the transfer does not run, or if `transfer` is NULL. */
+/**
+ * Returns the rate of a transfer: bytes per second over the last 5 seconds. -1 if the rate is not known, for example
+ * because the transfer does not run or has just started, and if `transfer` is NULL.
+ */
 NJ_API double nj_transfer_rate(const nj_transfer *transfer);
 
 /** Returns the number of times that a worker has worked on a transfer. 0 if `transfer` is NULL. */

@@ -24,7 +24,7 @@ int njs_listen(const char *path) {
   if (!njs_address(path, &address)) return -ENAMETOOLONG;
   int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return -errno;
-  /* Nobody can connect before listen, so the mode is right when the first peer connects. */
+  /* No process can connect before listen, so the mode is right when the first peer connects. */
   int code = bind(descriptor, (struct sockaddr *)&address, sizeof address) != 0 ? errno : 0;
   if (code == 0) {
     if (chmod(path, 0600) != 0 || listen(descriptor, 64) != 0) {

@@ -163,7 +163,8 @@ struct Invocation {
         usage: nightjar demo [--port N]
           serve the demo API on 127.0.0.1, port 8080 or N (0: any free port), until Ctrl-C
 
-        usage: nightjar transferd [--journal PATH] [--idle SECONDS] [--concurrency N] [--log]
+        usage: nightjar transferd [--journal PATH] [--idle SECONDS] [--concurrency N]
+                                 [--max-rate BYTES] [--detach] [--log]
           perform the background transfers of a journal until there is no work
 
         """

@@ -33,6 +33,14 @@ struct TransferWorker {
                     throw UsageError("transferd: --concurrency requires a number from 1 to 64, got '\(text)'")
                 }
                 options.concurrency = count
+            case "--max-rate":
+                let text = try TransferWorker.value(of: option, &rest)
+                guard let rate = TransferWorker.bytes(text), TransferSettings.rates.contains(rate) else {
+                    throw UsageError(
+                        "transferd: --max-rate requires a number of bytes per second such as 500, 64K, 8M or 1G, got '\(text)'"
+                    )
+                }
+                options.maximumRate = rate
             default: throw UsageError("transferd: unrecognized option '\(option)'")
             }
         }
@@ -41,6 +49,15 @@ struct TransferWorker {
     private static func value(of option: String, _ rest: inout ArraySlice<String>) throws(UsageError) -> String {
         guard let value = rest.popFirst() else { throw UsageError("transferd: \(option) requires an argument") }
         return value
+    }
+
+    /// Reads a number of bytes such as `64K`. Nil for another text.
+    private static func bytes(_ text: String) -> Int? {
+        let units: [Character: Int] = ["K": 1 << 10, "M": 1 << 20, "G": 1 << 30]
+        let unit = text.last.flatMap { units[$0] }
+        guard let number = Int(unit == nil ? text : String(text.dropLast())) else { return nil }
+        let (product, overflow) = number.multipliedReportingOverflow(by: unit ?? 1)
+        return overflow ? nil : product
     }
 
     /// Works until there is no work, or until SIGTERM or SIGINT. Returns the exit status of the process.
@@ -53,12 +70,16 @@ struct TransferWorker {
             throw NightjarError(.invalidArgument, "transferd needs a journal; use --journal PATH, or set HOME")
         }
         guard !detaches else { return try detach(path) }
+        var options = options
+        options.listener = try TransferWorker.inheritedListener()
         guard let lock = try lock(path) else {
+            // Otherwise, systemd would start this program again for the same connections.
+            if let listener = options.listener {
+                while let peer = try JournalWorkerSocket.accept(listener) { close(peer) }
+            }
             Console.printError("another transferd already works on the journal \(path)")
             return 0
         }
-        var options = options
-        options.listener = try TransferWorker.inheritedListener()
         if logs { options.log = { Console.write("\($0)\n", to: .error) } }
         let daemon = TransferDaemon(journal: path, options)
         TransferWorker.stopOnSignals(daemon)
@@ -81,6 +102,7 @@ struct TransferWorker {
     private func detach(_ journal: String) throws(NightjarError) -> Int32 {
         var words = ["transferd", "--journal", journal, "--idle", "\(options.idleTimeout.inSeconds)"]
         words += ["--concurrency", "\(options.concurrency)"]
+        if let rate = options.maximumRate { words += ["--max-rate", "\(rate)"] }
         let child = Program("/proc/self/exe", name: "nightjar", words).start(hasOwnSession: true)
         guard child >= 0 else {
             throw NightjarError(
@@ -150,6 +172,7 @@ struct TransferWorker {
           --journal PATH   the journal; default: that of the user
           --idle SECONDS   end after this time without work; default: 30
           --concurrency N  the maximum number of transfers that run at the same time, 1 to 64; default: 4
+          --max-rate BYTES the maximum sum of the rates of all transfers, per second: 500, 64K, 8M or 1G
           --detach         work in the background
           --log            write warnings and the ends of transfers to standard error
 

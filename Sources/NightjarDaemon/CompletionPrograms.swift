@@ -1,6 +1,5 @@
 import Glibc
 import Nightjar
-import NightjarCrypto
 import NightjarHTTP
 import NightjarStorage
 
@@ -22,51 +21,64 @@ final class CompletionPrograms {
     }
 
     /// Records the program of a transfer that is going to run.
-    func record(_ id: String, _ description: TransferDescription) throws(JournalError) {
+    func record(_ transfer: JournalEntry, _ description: TransferDescription) throws(JournalError) {
         guard !description.onComplete.isEmpty else { return }
-        let words = JSONValue.array(([id] + description.onComplete).map { .string($0) })
+        let words = JSONValue.array(([transfer.id] + description.onComplete).map { .string($0) })
         guard let input = try? words.encoded() else { return }
-        // An id of the transfer and a kind may be longer than the id of an entry.
-        let name = "\(CompletionPrograms.kind) \(Hexadecimal.encode(Digest.sha256(Array(id.utf8))))"
         _ = try journal.add(
-            NewJournalEntry(id: name, kind: CompletionPrograms.kind, input: Array(input.readableBytesView)))
+            NewJournalEntry(
+                id: CompletionPrograms.name(transfer.number), kind: CompletionPrograms.kind,
+                input: Array(input.readableBytesView)))
     }
 
-    /// Starts the programs of transfers that have ended. Returns the number of programs that wait.
-    func check() throws(JournalError) -> Int {
+    /// Starts the program of a transfer that has ended. An entry of the journal that is removed at once has no other chance.
+    func ended(_ transfer: JournalEntry, _ state: BackgroundTransfer.State) throws(JournalError) {
+        guard let entry = try journal.entry(CompletionPrograms.name(transfer.number)) else { return }
+        try start(entry, transfer.id, state)
+    }
+
+    /// Starts the programs whose transfers have ended while no worker ran, and forgets those of transfers that were cancelled or
+    /// removed.
+    func check() throws(JournalError) {
         children.removeAll { waitpid($0, nil, WNOHANG) != 0 }
-        var waiting = 0
         for entry in try journal.entries(kind: CompletionPrograms.kind, phase: .pending, limit: 1000) {
-            let value = try? JSONValue(parsing: String(decoding: entry.input, as: UTF8.self))
-            guard let words = value?.texts, words.count > 1 else {
+            guard let id = CompletionPrograms.words(entry)?.first, let transfer = try journal.entry(id),
+                CompletionPrograms.name(transfer.number).isExactly(entry.id)
+            else {
                 try journal.remove(entry.id)
                 continue
             }
-            let transfer = try journal.entry(words[0])
-            if let transfer, !transfer.phase.isFinished {
-                waiting += 1
-                continue
-            }
-            // Somebody who cancels or removes a transfer does not wait for its end.
-            if let transfer, transfer.phase != .cancelled { start(Array(words[1...]), transfer) }
-            try journal.remove(entry.id)
+            guard transfer.phase.isFinished else { continue }
+            try start(entry, id, BackgroundTransfer.State(transfer))
         }
-        return waiting
     }
 
-    private func start(_ words: [String], _ transfer: JournalEntry) {
-        let variables = [
-            "NIGHTJAR_TRANSFER_ID": transfer.id, "NIGHTJAR_TRANSFER_STATE": transfer.phase.name,
-            "NIGHTJAR_JOURNAL": path,
-        ]
-        let child = Program(words[0], Array(words.dropFirst()), variables: variables).start(hasOwnSession: true)
-        if child >= 0 {
-            children.append(child)
-            log(transfer.id, "started \(quoted(words[0]))")
-        } else {
-            log(transfer.id, "starting \(quoted(words[0])) failed: \(String(cString: strerror(-child)))")
+    /// Starts the program of an entry, unless the transfer was cancelled, and removes the entry.
+    private func start(
+        _ entry: JournalEntry, _ id: String, _ state: BackgroundTransfer.State
+    ) throws(JournalError) {
+        if let words = CompletionPrograms.words(entry)?.dropFirst(), let path = words.first, state != .cancelled {
+            let variables = [
+                "NIGHTJAR_TRANSFER_ID": id, "NIGHTJAR_TRANSFER_STATE": state.rawValue, "NIGHTJAR_JOURNAL": self.path,
+            ]
+            let child = Program(path, Array(words.dropFirst()), variables: variables).start(hasOwnSession: true)
+            if child >= 0 { children.append(child) }
+            log(
+                id,
+                child >= 0
+                    ? "started \(quoted(path))"
+                    : "starting \(quoted(path)) failed: \(String(cString: strerror(-child)))")
         }
+        try journal.remove(entry.id)
     }
+
+    /// Returns the id of the transfer, the program and its arguments.
+    private static func words(_ entry: JournalEntry) -> [String]? {
+        (try? JSONValue(parsing: String(decoding: entry.input, as: UTF8.self)))?.texts
+    }
+
+    /// Returns the id of the entry for the program of a transfer. The number of the transfer is not used again.
+    private static func name(_ transfer: Int64) -> String { "\(kind) \(transfer)" }
 
     private static let kind = "background program"
 }

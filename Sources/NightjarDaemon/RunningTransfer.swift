@@ -38,6 +38,19 @@ final class RunningTransfer: @unchecked Sendable {
         }
     }
 
+    /// The weight in the division of the bandwidth.
+    var bandwidthShare: Int { description.constraints.bandwidthShare }
+
+    /// Limits the rate, in bytes per second. The limit of the transfer itself also applies.
+    func setMaximumRate(_ rate: Int) { operation?.setMaximumRate(min(rate, ownMaximumRate ?? rate)) }
+
+    private var ownMaximumRate: Int? {
+        switch description.kind {
+        case .download: try? description.makeDownloadSettings().maximumRate
+        case .upload: try? description.makeUploadSettings().maximumRate
+        }
+    }
+
     private func begin(
         on queue: CompletionQueue, _ finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) {
@@ -58,6 +71,9 @@ final class RunningTransfer: @unchecked Sendable {
             }
         }
     }
+
+    /// The path of the file.
+    var path: String { description.path }
 
     /// Nil before the transfer has started, and after its end.
     var progress: TransferProgress? {

@@ -14,6 +14,9 @@ package final class TransferDaemon: @unchecked Sendable {
         package var concurrency = 4
         /// The time without work after which the daemon ends.
         package var idleTimeout = Duration.seconds(30)
+        /// The maximum sum of the rates of all transfers, in bytes per second. It is divided in proportion to their bandwidth
+        /// shares. Nil: unlimited.
+        package var maximumRate: Int?
         /// A listening socket that the process has inherited, for example from systemd. The daemon closes it. Nil: the daemon
         /// opens the socket of the journal.
         package var listener: Int32?
@@ -30,6 +33,7 @@ package final class TransferDaemon: @unchecked Sendable {
     /// The events of the transfers run where the daemon polls.
     private let queue = CompletionQueue()
     private let log: JournalLog
+    private let spool: JournalSpool
     private let programs: CompletionPrograms
     private var running: [String: RunningTransfer] = [:]
     /// Nil: programs do not wake the daemon, which reads the journal regularly.
@@ -45,7 +49,7 @@ package final class TransferDaemon: @unchecked Sendable {
         journal = Journal(path: path)
         (self.path, self.options) = (path, options)
         let log = JournalLog(journal: path)
-        self.log = log
+        (self.log, spool) = (log, JournalSpool(journal: path))
         programs = CompletionPrograms(journal, path: path) { id, message in
             log.append(TransferLogEntry(time: WallClock.now(), id: id, event: .program, message: message).json)
             options.log("\(id): \(message)")
@@ -63,6 +67,7 @@ package final class TransferDaemon: @unchecked Sendable {
     /// - Throws: `storage` if the journal cannot be used.
     package func run() throws(NightjarError) {
         defer { journal.close() }
+        removeUnusedContents()
         listen()
         while !isStopping.load(ordering: .relaxed) {
             try look()
@@ -87,6 +92,20 @@ package final class TransferDaemon: @unchecked Sendable {
         if idleSince != nil { return true }
         listen()
         return false
+    }
+
+    /// Removes the contents of uploads whose entries were removed or never added.
+    private func removeUnusedContents() {
+        var used: Set<String> = []
+        for phase in [JournalPhase.pending, .running, .failed, .cancelled, .inDoubt] {
+            guard let entries = try? entries(in: phase) else { return }
+            for entry in entries {
+                // The entry of a later version may have a content.
+                guard let description = try? TransferDescription(bytes: entry.input) else { return }
+                used.insert(description.path)
+            }
+        }
+        spool.removeOthers(olderThan: TransferDaemon.longestStart) { used.contains($0) }
     }
 
     // MARK: The socket
@@ -142,10 +161,10 @@ package final class TransferDaemon: @unchecked Sendable {
     /// Passes the requests of callers to the running transfers, and starts others. Returns the number of transfers that
     /// wait.
     private func checkEntries() throws(JournalError) -> Int {
-        let programCount = try programs.check()
+        try programs.check()
         let entries = try entries(in: .running) + entries(in: .pending)
         // Observing the network needs a thread.
-        guard !entries.isEmpty else { return programCount }
+        guard !entries.isEmpty else { return 0 }
         let circumstances = TransferConstraints.Circumstances(
             now: WallClock.now(), network: Network.status, hasMainsPower: PowerSupply.hasMainsPower())
         var candidates: [Candidate] = []
@@ -158,7 +177,7 @@ package final class TransferDaemon: @unchecked Sendable {
         }
         candidates.sort { ($1.priority, $0.entry.number) < ($0.priority, $1.entry.number) }
         for candidate in candidates { try start(candidate, circumstances) }
-        return candidates.count + programCount
+        return candidates.count
     }
 
     private func entries(in phase: JournalPhase) throws(JournalError) -> [JournalEntry] {
@@ -201,11 +220,21 @@ package final class TransferDaemon: @unchecked Sendable {
         case .run: break
         }
         guard running.count < options.concurrency, let lease = try take(entry) else { return }
-        try programs.record(entry.id, description)
+        try programs.record(entry, description)
         let transfer = RunningTransfer(lease, of: journal, description)
         running[entry.id] = transfer
         note(entry.id, .started)
-        transfer.start(on: queue) { [self] error in ended(entry.id, error) }
+        transfer.start(on: queue) { [self] error in ended(entry, error) }
+        divideBandwidth()
+    }
+
+    private func divideBandwidth() {
+        guard let maximum = options.maximumRate else { return }
+        let sum = running.values.reduce(0) { $0 + $1.bandwidthShare }
+        for transfer in running.values {
+            let rate = Double(maximum) * Double(transfer.bandwidthShare) / Double(sum)
+            transfer.setMaximumRate(max(Int(rate), 1))
+        }
     }
 
     /// Returns nil if the entry has changed, or if another worker has it.
@@ -223,9 +252,10 @@ package final class TransferDaemon: @unchecked Sendable {
     /// Ends a transfer that does not run.
     private func finish(_ entry: JournalEntry, _ error: NightjarError) throws(JournalError) {
         guard let lease = try take(entry) else { return }
-        if let description = try? TransferDescription(bytes: entry.input) { try programs.record(entry.id, description) }
+        if let description = try? TransferDescription(bytes: entry.input) { try programs.record(entry, description) }
         try lease.end(.failed(error), in: journal)
         note(entry.id, .failed, error.message)
+        try programs.ended(entry, .failed)
     }
 
     private func note(_ id: String, _ event: TransferLogEntry.Event, _ message: String = "") {
@@ -233,14 +263,23 @@ package final class TransferDaemon: @unchecked Sendable {
         if event != .started { options.log("\(id): \(message.isEmpty ? event.rawValue : message)") }
     }
 
-    private func ended(_ id: String, _ error: NightjarError?) {
-        let ending = running.removeValue(forKey: id)?.endingAfterFailure
-        switch (error, ending) {
-        case (nil, _): note(id, .done)
-        case (let error?, .failed): note(id, .failed, error.message)
-        case (let error?, .pending(let delay)) where delay > .zero:
-            note(id, .waiting, "\(error.message); next attempt in \(delay.rounded) s")
-        case (let error?, _): note(id, .stopped, error.message)
+    private func ended(_ entry: JournalEntry, _ error: NightjarError?) {
+        let transfer = running.removeValue(forKey: entry.id)
+        divideBandwidth()
+        switch (error, transfer?.endingAfterFailure) {
+        case (nil, _):
+            if let path = transfer?.path { spool.remove(path) }
+            note(entry.id, .done)
+            // After an error, the next look starts the program.
+            try? programs.ended(entry, .done)
+        case (let error?, .failed):
+            note(entry.id, .failed, error.message)
+            try? programs.ended(entry, .failed)
+        case (let error?, .pending(let delay)) where (try? journal.entry(entry.id))?.phase == .inDoubt || delay > .zero:
+            let isInDoubt = (try? journal.entry(entry.id))?.phase == .inDoubt
+            let advice = isInDoubt ? "" : "; next attempt in \(delay.rounded) s"
+            note(entry.id, isInDoubt ? .inDoubt : .waiting, error.message + advice)
+        case (let error?, _): note(entry.id, .stopped, error.message)
         }
         lastLook = ContinuousClock.now - TransferDaemon.lookInterval
     }
@@ -254,6 +293,8 @@ package final class TransferDaemon: @unchecked Sendable {
 
     private static let pollInterval = Duration.milliseconds(200)
     private static let lookInterval = Duration.seconds(1)
+    /// The longest time between the write of a content and that of its entry.
+    private static let longestStart = Duration.seconds(3600)
     private static let stopTimeout = Duration.seconds(10)
     private static let failureTimeout = Duration.seconds(60)
 }

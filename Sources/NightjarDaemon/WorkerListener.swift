@@ -18,6 +18,8 @@ final class WorkerListener {
     private let listener: Int32
     /// The path to remove at the end. Nil: the socket belongs to the process that has started the daemon.
     private let ownPath: String?
+    /// The socket at this path. Another process, such as systemd, may replace it.
+    private let ownSocket: ino_t?
     private var connections: [Connection] = []
     /// Until then, no connection is accepted, because the system had no descriptors left.
     private var pauseEnd: ContinuousClock.Instant?
@@ -25,12 +27,15 @@ final class WorkerListener {
     /// - Parameters:
     ///   - listener: A listening socket that does not block. The object closes it.
     ///   - ownPath: The path of the socket, which is removed at the end. Nil: the path is kept.
-    init(_ listener: Int32, ownPath: String?) { (self.listener, self.ownPath) = (listener, ownPath) }
+    init(_ listener: Int32, ownPath: String?) {
+        (self.listener, self.ownPath) = (listener, ownPath)
+        ownSocket = ownPath.flatMap { WorkerListener.inode($0) }
+    }
 
     deinit {
         for connection in connections { close(connection.descriptor) }
         // First, so that a program that finds the socket can also connect to it.
-        if let ownPath { unlink(ownPath) }
+        if let ownPath, ownSocket == WorkerListener.inode(ownPath) { unlink(ownPath) }
         close(listener)
     }
 
@@ -91,6 +96,11 @@ final class WorkerListener {
         if count < 0 { return errno == EAGAIN || errno == EINTR }
         connection.response.removeFirst(count)
         return !connection.response.isEmpty
+    }
+
+    private static func inode(_ path: String) -> ino_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_ino : nil
     }
 
     private static let maximumConnections = 32

@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Nightjar
 import NightjarHTTP
 import NightjarStorage
@@ -117,7 +117,7 @@ import Testing
             + #""time_limit": 60, "connections": 3, "headers": {"X-Team": "blue"}"#
         let text = options(more)
         let description = try text.withCString {
-            try TransferDescription(json: .init(start: $0, count: text.utf8.count))
+            try TransferDescription(json: .init(start: $0, count: text.utf8.count)) { _ in "" }
         }
         let read = try TransferDescription(bytes: try description.bytes)
         #expect(read == description)
@@ -154,6 +154,99 @@ import Testing
             for (file, text) in files { try folder.write("\(name)/\(file)", Bytes("\(text)\n".utf8)) }
         }
         #expect(PowerSupply.hasMainsPower(in: folder.path) == expected)
+    }
+
+    private func upload(_ content: String) -> String { "{\"upload\": \"http://localhost:1/x\", \(content)}" }
+
+    @Test(arguments: [
+        (#""body": "tëxt""#, "tëxt", nil), (#""json": {"b": [1, null]}"#, #"{"b":[1,null]}"#, "application/json"),
+        (#""form": {"a b": "ä&", "n": [1, true]}"#, "a+b=%C3%A4%26&n=1&n=true", "application/x-www-form-urlencoded"),
+        (#""json": 1, "type": "text/x""#, "1", "text/x"), (#""body": """#, "", nil),
+    ])
+    func contentIsWrittenBesideTheJournal(options: String, content: String, type: String?) throws {
+        let transfers = try Transfers(journal: journal)
+        let started = try transfers.start("one", json: upload(options))
+        #expect(started.path.hasPrefix(journal + ".spool/"))
+        let file = String(started.path.dropFirst(folder.path.utf8.count + 1))
+        #expect(String(decoding: try folder.read(file), as: UTF8.self) == content)
+        var status = stat()
+        #expect(stat(started.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(stat(journal + ".spool", &status) == 0 && status.st_mode & 0o777 == 0o700)
+        let entry = try #require(try Journal(path: journal).entry("one"))
+        #expect(try TransferDescription(bytes: entry.input).makeUploadSettings().contentType == type)
+        // The same content is the same transfer, and another one is not. The file of the first one is kept.
+        #expect(try transfers.start("one", json: upload(options)).path == started.path)
+        #expect(throws: NightjarError.self) { try transfers.start("one", json: upload(#""body": "other""#)) }
+        #expect(throws: NightjarError.self) {
+            try transfers.start("one", json: upload(options + #", "priority": 3"#))
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: journal + ".spool").count == 1)
+        try transfers.cancel("one")
+        #expect(access(started.path, F_OK) == 0)
+        try transfers.acknowledge("one")
+        #expect(access(started.path, F_OK) != 0)
+    }
+
+    @Test(arguments: [
+        #""body": "x", "from": "/x""#, #""body": "x", "json": 1"#, #""body": 1"#, #""form": [1]"#,
+        #""form": {"a": {}}"#, "",
+    ])
+    func invalidContentIsRejected(options: String) throws {
+        let transfers = try Transfers(journal: journal)
+        let more = options.isEmpty ? #""priority": 1"# : options
+        let error = #expect(throws: NightjarError.self) { try transfers.start("one", json: upload(more)) }
+        #expect(error?.kind == .invalidArgument || error?.kind == .decoding)
+        #expect(try transfers.list().isEmpty && access(journal + ".spool", F_OK) != 0)
+    }
+
+    /// The worker removes the files of contents that no transfer uses, after an hour.
+    @Test func unusedContentsAreRemoved() throws {
+        let transfers = try Transfers(journal: journal)
+        let used = try transfers.start("one", json: upload(#""body": "x""#)).path
+        for name in ["old", "new"] { try folder.write("journal.db.spool/\(name)", "x") }
+        for path in [used, journal + ".spool/old"] {
+            var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+            #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+        }
+        try transfers.pause("one")
+        var options = TransferDaemon.Options()
+        options.idleTimeout = .zero
+        try TransferDaemon(journal: journal, options).run()
+        #expect(access(used, F_OK) == 0)
+        #expect(access(journal + ".spool/old", F_OK) != 0 && access(journal + ".spool/new", F_OK) == 0)
+    }
+
+    @Test func endsAreReturnedUntilTheyAreAcknowledged() async throws {
+        let transfers = try Transfers(journal: journal)
+        #expect(try await transfers.nextEnded() == nil)
+        for id in ["a", "b"] {
+            try transfers.start(id, json: options())
+            try transfers.cancel(id)
+        }
+        for _ in 0..<2 {
+            let other = try Transfers(journal: journal)
+            #expect(try await other.nextEnded()?.id == "a")
+            #expect(try await other.nextEnded()?.id == "b")
+            #expect(try await other.nextEnded() == nil)
+        }
+        try transfers.acknowledge("a")
+        #expect(try await transfers.nextEnded()?.id == "b")
+        try transfers.retry("b")
+        #expect(throws: NightjarError.self) { try transfers.acknowledge("b") }
+        let error = #expect(throws: NightjarError.self) { try transfers.nextEndedBlocking(timeout: .milliseconds(1)) }
+        #expect(error?.kind == .timeout)
+        let task = Task { try await transfers.nextEnded() }
+        task.cancel()
+        let cancelled = await #expect(throws: NightjarError.self) { try await task.value }
+        #expect(cancelled?.kind == .cancelled)
+        try transfers.acknowledge("missing")
+    }
+
+    @Test func workerProgramMustBeExecutable() throws {
+        let error = #expect(throws: NightjarError.self) {
+            try Transfers(journal: journal, transferd: folder.path + "/x")
+        }
+        #expect(error?.kind == .invalidArgument && error?.message.contains("transferd") == true)
     }
 
     @Test func onlyOneWorkerHasTheLock() throws {

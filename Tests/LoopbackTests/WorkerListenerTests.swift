@@ -79,12 +79,12 @@ import Testing
         defer { close(client) }
         _ = WorkerMessage.request.withUnsafeBytes { write(client, $0.baseAddress, $0.count) }
         let start = ContinuousClock.now
-        var answer: [UInt8]?
-        while answer == nil, ContinuousClock.now - start < .seconds(60) {
+        var response: [UInt8]?
+        while response == nil, ContinuousClock.now - start < .seconds(60) {
             listener.wait(for: -1, timeout: .milliseconds(50)) { progress }
-            answer = received(client)
+            response = received(client)
         }
-        #expect(WorkerMessage.progress(from: answer ?? []) == progress)
+        #expect(WorkerMessage.progress(from: response ?? []) == progress)
     }
 
     @Test func socketIsRemovedAtTheEnd() throws {

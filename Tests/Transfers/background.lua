@@ -201,7 +201,97 @@ test("a source that has gone is an error", function(t)
   t:raises("invalid_request", function() transfers.get "one":wait { timeout = 30 } end)
 end)
 
+test("a server that is down for some time delays the transfers", function(t)
+  local first = process.spawn { command, "demo", "--port", "0", stdout = "pipe" }
+  local port = first.stdout:line():match ":(%d+)"
+  first:kill()
+  first:wait()
+  local query = nightjar.url.build_query { size = size, seed = 3, run = files.new_run "background" }
+  local planned = { id = "one", download = ("http://127.0.0.1:%s/file?%s"):format(port, query), to = folder.path .. "/one" }
+  transfers.start(planned)
+  local running <close> = worker()
+  wait_until(function()
+    local transfer = transfers.get "one"
+    return transfer.attempts >= 2 and transfer.state == "waiting"
+  end)
+  local again <close> = process.spawn { command, "demo", "--port", port, stdout = "null" }
+  transfers.get "one":wait { timeout = 60 }
+  t:equal(files.hash(planned.to), files.digest { size = size, seed = 3 })
+end)
+
+test("a content that changes between two workers is received again", function(t)
+  local run = files.new_run "background"
+  local query = { size = size, seed = 3, change_after = 1, run = run }
+  transfers.start { id = "one", download = with_query("/file", query), to = folder.path .. "/one", max_rate = 300000 }
+  do
+    local killed <close> = worker()
+    wait_until(function() return transfers.get "one".received > 100000 end)
+    killed:kill "KILL"
+    killed:wait()
+  end
+  local running <close> = worker("--idle", "30")
+  transfers.get "one":wait { timeout = 60 }
+  t:equal(files.hash(folder.path .. "/one"), files.digest(query, 1), files.describe(files.log(run)))
+end)
+
+-- A private mount needs a user namespace.
+local can_mount = process.run { "unshare", "-rm", "true", check = false }.status == 0
+for name, query in pairs { ["known"] = {}, ["unknown"] = { length = "chunked" } } do
+  test("a full disk is an error; the size is " .. name, { skip = not can_mount and "unshare cannot mount" }, function(t)
+    local place = folder.path .. "/full"
+    fs.mkdir(place)
+    local planned = download("one", with(query, { size = 20000000 }), { to = place .. "/one" })
+    local small, check = download "two"
+    transfers.start(planned)
+    transfers.start(small)
+    local running <close> = process.spawn { "unshare", "-rm", "sh", "-c",
+      'mount -t tmpfs -o size=10m tmpfs "$1" && exec "$2" transferd --journal "$3" --idle 0.5', "sh", place, command, path }
+    local err = t:raises("storage", function() transfers.get "one":wait { timeout = 60 } end)
+    t:matches(err.message, "full/one.*space")
+    transfers.get "two":wait { timeout = 30 }
+    check(t)
+  end)
+end
+
+-- --- Contents without a file ---
+
+test("a content of the options is uploaded, and its file is removed", function(t)
+  local run = sources.new_run "background"
+  local options = { id = "one", upload = with_query("/tus", { run = run }), body = ("text "):rep(2000), protocol = "tus" }
+  local planned = transfers.start(options)
+  t:equal(fs.read(planned.path), options.body)
+  t:equal(transfers.start(options).path, planned.path)
+  local running <close> = worker()
+  planned:wait { timeout = 30 }
+  local log = sources.log(run)
+  t:equal(log[#log].sha256, nightjar.hash.sha256(options.body), sources.describe(log))
+  t:equal(fs.list(path .. ".spool"), {})
+end)
+
+test("a content is kept until its transfer is removed", function(t)
+  local planned = transfers.start { id = "one", upload = files.origin .. "/no-such-path", json = { a = 1 }, protocol = "post" }
+  local running <close> = worker()
+  t:raises("not_found", function() planned:wait { timeout = 30 } end)
+  t:equal(fs.read(planned.path), '{"a":1}')
+  planned:acknowledge()
+  t:equal(fs.list(path .. ".spool"), {})
+end)
+
 -- --- Constraints ---
+
+test("the rate of the worker is divided by the shares of the transfers", function(t)
+  local options = { size = 600000 }
+  transfers.start((download("small", options, { bandwidth_share = 1 })))
+  transfers.start((download("large", options, { bandwidth_share = 3 })))
+  local running <close> = worker("--max-rate", "400K")
+  local start = nightjar.time.monotonic()
+  transfers.get "large":wait { timeout = 60 }
+  local small = transfers.get "small"
+  t:truthy(small.received < 400000, small.received)
+  small:wait { timeout = 60 }
+  local duration = nightjar.time.monotonic() - start
+  t:truthy(duration > 2, duration)
+end)
 
 test("a transfer starts after its time, and fails after its time limit", function(t)
   local time = nightjar.time.now() + 1.5
@@ -339,7 +429,6 @@ test("a worker that is stopped leaves its transfers to the next one", function(t
     first:kill "TERM"
     t:equal(first:wait().status, 0)
   end
-  t:equal(transfers.get "one".state, "waiting")
   local second <close> = worker()
   transfers.get "one":wait { timeout = 30 }
   t:truthy(check(t).count <= 2)

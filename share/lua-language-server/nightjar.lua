@@ -288,19 +288,24 @@ function network_changes:close() end
 ---| "interface" # The interface of the preferred default route.
 ---| "kind" # The kind of the primary connection; nil if unknown.
 
----Options of nightjar.transfers.start: download and to, or upload and from. The options of downloads or uploads can be added, except resume and functions. Of the options of calls, these can be added: allow_body_on_get, compress, cookies, decompress, expect_continue, headers, idempotency_key, redirect, respect_retry_after, retry, timeout and wait_for_connectivity.
+---Options of nightjar.transfers.start: download and to, or upload and one of from, body, json and form. The options of downloads or uploads can be added, except resume and functions. Of the options of calls, these can be added: allow_body_on_get, compress, cookies, decompress, expect_continue, headers, idempotency_key, redirect, respect_retry_after, retry, timeout and wait_for_connectivity.
 ---@class nightjar.background_transfer_options
 ---@field id? string The id of the transfer in the journal, 1 to 256 bytes. Required. Default: none.
 ---@field download? string The URL of a download, with its scheme. Default: none.
 ---@field to? string The path of the file of a download. Its folder must exist. A path that ends with a slash, or that is a folder, is the folder of the file. Default: none.
 ---@field upload? string The URL of an upload, with its scheme. Default: none.
 ---@field from? string The path of the file of an upload. Default: none.
+---@field body? string The content of an upload without a file, in UTF-8. It is written to a file beside the journal that only the user can read, and removed with the transfer or when the transfer is done. The same applies to json and form. Default: none.
+---@field json? any The content of an upload, encoded as JSON. Sets type to application/json. Default: none.
+---@field form? table The content of an upload: the names and values of a form. Sets type to application/x-www-form-urlencoded. Default: none.
 ---@field method? string The method. Only GET for a download. Default: GET for a download; that of the protocol for an upload.
 ---@field client? nightjar.client_options Options of the worker's client: allow_constrained, allow_metered, auth, decompress, headers, max_connections_per_host, proxy, redirect, respect_retry_after, retry, timeout, tls, unix_socket and user_agent. auth must have the type oauth2 and a store. Default: none.
 ---@field not_before? number The time before which the transfer does not start, in seconds since 1970. Default: none.
 ---@field unmetered? boolean Whether the transfer waits while the network is metered. Default: false.
 ---@field discretionary? boolean Whether the transfer waits while the network is metered, and while the machine runs on battery. Default: false.
 ---@field priority? integer -10 to 10. Transfers with a higher priority start first. Default: 0.
+---@field bandwidth_share? integer The weight of the transfer when the maximum rate of the worker (nightjar transferd --max-rate) is divided among its running transfers, 1 to 100. Default: 1.
+---@field on_complete? string[] A program and its arguments. The worker starts the program when the transfer has ended and was not cancelled. The environment variables NIGHTJAR_TRANSFER_ID, NIGHTJAR_TRANSFER_STATE and NIGHTJAR_JOURNAL have the id, the state and the path of the journal. The program may be started twice if the worker is killed. Default: none.
 ---@field time_limit? number Seconds from the start after which the transfer fails with an error of the kind timeout, 1 to 31,536,000 (365 days). Default: 604,800 (7 days).
 
 ---A background transfer. The fields have the values of the time at which the object was created or last refreshed.
@@ -311,8 +316,9 @@ function network_changes:close() end
 ---@field url string The URL, with masked credentials.
 ---@field path string The absolute path of the file. The final path, when a download is complete.
 ---@field received integer? The bytes that a download has received. nil for an upload.
----@field sent integer? The size of an upload in bytes, when it is complete; 0 before. nil for a download.
----@field total integer? The size of the content in bytes; nil if unknown. Of an upload, only when it is complete.
+---@field sent integer? The bytes that an upload has sent; 0 for an upload that is neither running nor complete. nil for a download.
+---@field total integer? The size of the content in bytes; nil if unknown, and for an upload that is neither running nor complete.
+---@field rate number? Bytes per second over the last 5 seconds; nil if unknown, for example because the transfer does not run or has just started.
 ---@field attempts integer How many times a worker has started or continued the transfer.
 ---@field error { kind: nightjar.error_kind, message: string }? The error of a transfer that has failed.
 ---@field upload_url string? The URL of the created resource or of the upload, with masked credentials, when the upload is complete. nil if the server has not sent one.
@@ -329,7 +335,7 @@ function background_transfer:wait(options) end
 ---@return nightjar.background_transfer?
 function background_transfer:refresh() end
 
----Pauses the transfer. The fields do not change before refresh or wait. The same applies to the next four functions.
+---Pauses the transfer. The fields do not change before refresh or wait. The same applies to resume, cancel, retry, acknowledge and remove.
 function background_transfer:pause() end
 
 ---Continues the paused transfer.
@@ -340,6 +346,9 @@ function background_transfer:cancel() end
 
 ---Starts the transfer again, if it has failed, was cancelled or is in doubt.
 function background_transfer:retry() end
+
+---Confirms that the caller has processed the end of the transfer. Removes the transfer and its result from the journal, but not its file.
+function background_transfer:acknowledge() end
 
 ---Removes the transfer and its result from the journal, but not its file. Raises an error of the kind storage if the transfer is running.
 function background_transfer:remove() end

@@ -187,7 +187,7 @@ local function add_part(name, part, summary, items, epilog)
   commands[name .. " " .. part] = items
 end
 
-local transferd = { "--transferd", help = "start nightjar transferd if none runs" }
+local transferd = { "--transferd", help = "start nightjar transferd if no worker runs" }
 
 add_part("transfers", "list", "Lists the transfers in the order in which they were started: id, kind, state, progress, path, and the error of a failed one.", {
   { "--json", help = "write a JSON array with all fields" },
@@ -196,6 +196,7 @@ add_part("transfers", "start", "Records a download or an upload, which nightjar 
   { "id" }, { "url" }, { "item", many = true, optional = true },
   { "-d", "--download", "FILE", help = "download the URL to a file, or to a folder if FILE is one or ends with a slash" },
   { "-u", "--upload", "FILE", help = "upload a file to the URL" },
+  { "--data", "TEXT", help = "upload a text to the URL" },
   { "--connections", "N", type = "integer", help = "number of connections of a download" },
   { "--checksum", "DIGEST", help = "an algorithm, a colon and the digest that the file must have, as in sha256:HEX; for an upload also only the algorithm of the digest to send" },
   { "--max-rate", "BYTES", type = bytes, help = "maximum number of bytes per second: 500, 64K, 8M or 1G" },
@@ -205,6 +206,7 @@ add_part("transfers", "start", "Records a download or an upload, which nightjar 
   { "--unmetered", help = "wait while the network is metered" },
   { "--discretionary", help = "wait while the network is metered or the machine runs on battery" },
   { "--priority", "N", type = "integer", help = "-10 to 10; transfers with a higher priority start first; default: 0" },
+  { "--bandwidth-share", "N", type = "integer", help = "1 to 100; the weight of the transfer when transferd divides its --max-rate; default: 1" },
   { "--time-limit", "SECONDS", type = seconds, help = "time after which the transfer fails if it is not complete: 600, or 12h; default: 7 days" },
   transferd,
 }, [[
@@ -226,7 +228,7 @@ add_part("transfers", "pause", "Pauses transfers.", { { "id", many = true } })
 add_part("transfers", "resume", "Continues paused transfers.", { { "id", many = true }, transferd })
 add_part("transfers", "cancel", "Cancels transfers, and removes what downloads have received.", { { "id", many = true } })
 add_part("transfers", "retry", "Starts transfers again that have failed, were cancelled or are in doubt.", { { "id", many = true }, transferd })
-add_part("transfers", "log", "Writes the log of the workers, oldest line first: time, id, event and message. The workers keep the last 1 MiB.", {
+add_part("transfers", "log", "Writes the log of the workers, oldest entry first: time, id, event and message. The workers keep at least the last 1 MiB.", {
   { "id", many = true, optional = true }, { "--json", help = "write one JSON object per line" },
 })
 add_part("transfers", "rm", "Removes transfers that do not run, with their results but not with their files.", { { "id", many = true } })

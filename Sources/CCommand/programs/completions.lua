@@ -25,6 +25,8 @@ local others = {
     { names = { "--journal" }, value = "FILE", help = "the journal" },
     { names = { "--idle" }, value = "SECONDS", help = "time without work after which the worker ends" },
     { names = { "--concurrency" }, value = "N", help = "maximum number of transfers that run at the same time" },
+    { names = { "--max-rate" }, value = "BYTES", help = "maximum sum of the rates of all transfers, per second" },
+    { names = { "--detach" }, help = "start the worker in the background" },
     { names = { "--log" }, help = "write warnings and the ends of transfers to standard error" },
   } },
 }

@@ -131,13 +131,13 @@ end
 
 -- The options whose values are numbers, true or false, so that name=value and client[name]=value need no JSON.
 local literals = {}
-for name in ([[allow_body_on_get allow_constrained allow_metered attempts chunk_size compress connections cookies
+for name in ([[allow_body_on_get allow_constrained allow_metered attempts bandwidth_share chunk_size compress connections cookies
   creation_with_upload decompress discretionary expect_continue keep_time max_connections_per_host max_rate max_size
   not_before overwrite priority redirect respect_retry_after restart retry retry_delay time_limit timeout unmetered
   wait_for_connectivity]]):gmatch "[%w_]+" do literals[name] = true end
 
 -- The options of the command that are options of the transfer.
-local flags = { "connections", "checksum", "max_rate", "protocol", "not_before", "unmetered", "discretionary", "priority", "time_limit" }
+local flags = { "connections", "checksum", "max_rate", "protocol", "not_before", "unmetered", "discretionary", "priority", "bandwidth_share", "time_limit" }
 
 -- Replaces the text of a number, of true or of false by its JSON value.
 local function read_literal(field)
@@ -185,16 +185,18 @@ local function add_headers(options, words, of_items)
 end
 
 function actions.start(words)
-  if (words.download == nil) == (words.upload == nil) then
-    items.refuse(words.download and "only one of -d FILE and -u FILE can be used" or "one of -d FILE (download) and -u FILE (upload) is required")
+  local count = (words.download and 1 or 0) + (words.upload and 1 or 0) + (words.data and 1 or 0)
+  if count ~= 1 then
+    items.refuse(count > 1 and "only one of -d FILE, -u FILE and --data TEXT can be used"
+      or "one of -d FILE (download), -u FILE (upload) and --data TEXT (upload) is required")
   end
-  if words.protocol and words.download then items.refuse "--protocol requires an upload, -u FILE" end
-  if words.connections and words.upload then items.refuse "--connections requires a download, -d FILE" end
+  if words.protocol and words.download then items.refuse "--protocol requires an upload, -u FILE or --data TEXT" end
+  if words.connections and not words.download then items.refuse "--connections requires a download, -d FILE" end
   local options = { id = words.id }
   if words.download then
     options.download, options.to = words.url, words.download
   else
-    options.upload, options.from = words.url, words.upload
+    options.upload, options.from, options.body = words.url, words.upload, words.data
   end
   for _, name in ipairs(flags) do options[name] = words[name] or nil end
   add_headers(options, words, add_items(options, words.item))
@@ -259,6 +261,7 @@ function actions.wait(words)
   local bar <close> = terminal.is_terminal(2) and progress.start(nil, "bytes") or nil
   local pending, status, is_noted = {}, 0, {}
   for place, transfer in ipairs(all) do pending[place] = { transfer = transfer, id = transfer.id } end
+  if words.transferd and #pending > 0 then journal.wake() end
   while true do
     local rest = {}
     for _, each in ipairs(pending) do

@@ -111,7 +111,7 @@ extension BackgroundTransfer {
 }
 
 extension BackgroundTransfer.State {
-    fileprivate init(_ entry: JournalEntry) {
+    package init(_ entry: JournalEntry) {
         self =
             switch entry.phase {
             case .pending: entry.isPaused ? .paused : .waiting

@@ -3,12 +3,14 @@ import NightjarStorage
 
 extension TransferDescription {
     /// Reads the options of a background transfer: `{download = URL, to = PATH}` or `{upload = URL, from = PATH}`, with
-    /// `method`, `client`, the options of requests and of downloads or uploads, and the constraints.
+    /// `method`, `client`, the options of requests and of downloads or uploads, and the constraints. An upload can have
+    /// `body`, `json` or `form` in place of `from`.
     ///
+    /// - Parameter place: Returns the path at which a content of the options will be written. The caller writes it.
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or an invalid value, and for an option
     ///   that another process cannot use, such as a password; `decoding` if the text is not JSON; `storage` if the folder
     ///   of the file does not exist; other errors for invalid values, such as `invalid_url`.
-    package init(json: UnsafeRawBufferPointer) throws(NightjarError) {
+    package init(json: UnsafeRawBufferPointer, spooling place: (TransferBody) -> String) throws(NightjarError) {
         let value = try JSONValue(parsing: json)
         guard case .object(let members) = value else { throw .mismatch("", expected: "a table of options", value) }
         let kind: BackgroundTransfer.Kind
@@ -18,14 +20,14 @@ extension TransferDescription {
         default:
             throw NightjarError(.invalidArgument, "a transfer needs one of the options download and upload: its URL")
         }
-        let place = kind == .download ? "to" : "from"
-        guard let path = value[place] else {
-            throw NightjarError(.invalidArgument, "option \(quoted(place)) is missing: the path of the file")
+        let body = kind == .upload ? try TransferBody(value) : nil
+        var parts = try Parts(members, kind)
+        if let type = body?.type, !parts.settings.contains(where: { $0.name == "type" }) {
+            parts.settings.append(.init("type", .string(type)))
         }
-        let parts = try Parts(members, kind, place)
         self.init(
             kind: kind, url: try (value[kind.rawValue] ?? .null).text(kind.rawValue),
-            path: try TransferDescription.absolute(try path.text(place), kind),
+            path: try TransferDescription.path(value, kind, body.map(place)),
             method: try value["method"]?.method("method"),
             constraints: try TransferConstraints.options.applied(
                 .object(parts.constraints), to: TransferConstraints()),
@@ -42,10 +44,10 @@ extension TransferDescription {
         var settings: [JSONValue.Member] = []
         var constraints: [JSONValue.Member] = []
 
-        init(
-            _ members: [JSONValue.Member], _ kind: BackgroundTransfer.Kind, _ place: String
-        ) throws(NightjarError) {
-            let own = [kind.rawValue, place, "method", "client", "on_complete"]
+        init(_ members: [JSONValue.Member], _ kind: BackgroundTransfer.Kind) throws(NightjarError) {
+            let own =
+                [kind.rawValue, "method", "client", "on_complete"]
+                + (kind == .download ? ["to"] : ["from"] + TransferBody.options)
             let ofSettings =
                 (kind == .download
                 ? DownloadSettings.options.options.map(\.name) : UploadSettings.options.options.map(\.name))
@@ -76,6 +78,22 @@ extension TransferDescription {
 
         /// The options of requests that need the process of the caller, or that have no meaning for a transfer.
         private static let refused = ["auth", "schema", "expect", "cache", "coalesce", "limit_group", "max_body"]
+    }
+
+    /// - Parameter spooled: The path of a content of the options. Nil: there is none.
+    private static func path(
+        _ options: JSONValue, _ kind: BackgroundTransfer.Kind, _ spooled: String?
+    ) throws(NightjarError) -> String {
+        let name = kind == .download ? "to" : "from"
+        switch (options[name], spooled) {
+        case (let path?, nil): return try absolute(try path.text(name), kind)
+        case (nil, let spooled?): return spooled
+        case (.some, .some):
+            throw NightjarError(
+                .invalidArgument, "an upload needs the option from, or one of body, json and form, but not both")
+        case (nil, nil):
+            throw NightjarError(.invalidArgument, "option \(quoted(name)) is missing: the path of the file")
+        }
     }
 
     /// The worker has another working folder.
@@ -217,6 +235,9 @@ extension TransferConstraints {
         Option(name: "priority") { value, path, constraints throws(NightjarError) in
             constraints.priority = try value.count(path, in: priorities)
         },
+        Option(name: "bandwidth_share") { value, path, constraints throws(NightjarError) in
+            constraints.bandwidthShare = try value.count(path, in: bandwidthShares)
+        },
         Option(name: "time_limit") { value, path, constraints throws(NightjarError) in
             let limit = try value.duration(path)
             guard timeLimits.contains(limit) else {
@@ -240,6 +261,9 @@ extension TransferConstraints {
         if needsUnmetered { members.append(.init("unmetered", .bool(true))) }
         if isDiscretionary { members.append(.init("discretionary", .bool(true))) }
         if priority != 0 { members.append(.init("priority", .integer(Int64(priority)))) }
+        if bandwidthShare != standard.bandwidthShare {
+            members.append(.init("bandwidth_share", .integer(Int64(bandwidthShare))))
+        }
         if timeLimit != standard.timeLimit { members.append(.init("time_limit", .number(timeLimit.inSeconds))) }
         return members
     }

@@ -13,6 +13,8 @@ public struct TransferLogEntry: Sendable, Equatable {
         case done
         /// The transfer has failed permanently.
         case failed
+        /// The transfer may be complete. The response to a request that must not be repeated was lost.
+        case inDoubt = "in_doubt"
         /// The program of `on_complete` was started.
         case program
     }

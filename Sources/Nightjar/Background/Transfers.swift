@@ -56,17 +56,26 @@ public final class Transfers: Sendable {
 
     package func start(_ id: String, json options: UnsafeRawBufferPointer) throws(NightjarError) -> BackgroundTransfer {
         try TransferSettings.check(id: id)
-        let description = try TransferDescription(json: options)
+        let spool = JournalSpool(journal: path)
+        var content: [UInt8]?
+        let description = try TransferDescription(json: options) { body in
+            content = body.bytes
+            return spool.path(of: body.bytes, id: id)
+        }
+        if let content { try spool.write(content, to: description.path) }
         let entry = NewJournalEntry(id: id, kind: Transfers.kind, input: try description.bytes)
         let added: JournalEntry
         do throws(JournalError) {
             added = try journal.add(entry)
         } catch {
+            // The transfer that has the id may use the same content.
+            if (try? get(id))?.path.isExactly(description.path) != true { spool.remove(description.path) }
             guard case .conflict = error.cause else { throw error.failure }
             throw NightjarError(
                 .invalidArgument,
                 "the journal has a transfer \(quoted(id)) with other options; use another id, or remove the transfer")
         }
+        if added.phase == .done { spool.remove(description.path) }
         if !added.phase.isFinished { try worker.wake() }
         return try BackgroundTransfer(added)
     }
@@ -155,8 +164,15 @@ public final class Transfers: Sendable {
     ///
     /// - Throws: `storage` if the transfer runs.
     public func remove(_ id: String) throws(NightjarError) {
-        guard try entry(id) != nil else { return }
+        guard let entry = try entry(id) else { return }
         try use { (journal) throws(JournalError) in try journal.remove(id) }
+        discardContent(entry)
+    }
+
+    /// Removes the content of an upload that has no file of its own.
+    private func discardContent(_ entry: JournalEntry) {
+        guard let description = try? TransferDescription(bytes: entry.input) else { return }
+        JournalSpool(journal: path).remove(description.path)
     }
 
     /// Confirms that the program has processed the end of a transfer, which is then removed with its result but not with its
@@ -164,8 +180,9 @@ public final class Transfers: Sendable {
     ///
     /// - Throws: `storage` if the transfer has not ended.
     public func acknowledge(_ id: String) throws(NightjarError) {
-        guard try entry(id) != nil else { return }
+        guard let entry = try entry(id) else { return }
         try use { (journal) throws(JournalError) in try journal.acknowledge(id) }
+        discardContent(entry)
     }
 
     /// Returns the log of the workers, oldest entry first. The workers keep the last 1 MiB.

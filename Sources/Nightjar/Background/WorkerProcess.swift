@@ -9,10 +9,11 @@ struct WorkerProcess {
     /// - Throws: `invalid_argument` if the path is not that of an executable file.
     init(_ path: String) throws(NightjarError) {
         executable = try FilePath.absolute(path)
-        guard access(executable, X_OK) == 0 else {
+        var status = stat()
+        guard stat(executable, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(executable, X_OK) == 0 else {
             throw NightjarError(
                 .invalidArgument,
-                "option \"transferd\" must be the path of the program nightjar: \(quoted(path)) cannot be executed: \(String(cString: strerror(errno)))"
+                "option \"transferd\" must be the path of the program nightjar, got \(quoted(path)), which is no executable file"
             )
         }
     }
@@ -31,7 +32,15 @@ struct WorkerProcess {
                 "starting \(quoted(executable)) failed: \(String(cString: strerror(code))); the transfer is recorded, and continues when a transferd runs",
                 code: code)
         }
-        // A handler of SIGCHLD in this process may have removed the child.
-        while waitpid(child, nil, 0) < 0, errno == EINTR {}
+        // A handler of SIGCHLD in this process may have removed the child, so that its status is unknown.
+        var status: Int32 = 0
+        var found: pid_t = 0
+        repeat { found = waitpid(child, &status, 0) } while found < 0 && errno == EINTR
+        guard found < 0 || status == 0 else {
+            throw NightjarError(
+                .storage,
+                "\(quoted(executable)) could not start a worker; the transfer is recorded, and continues when a transferd runs"
+            )
+        }
     }
 }

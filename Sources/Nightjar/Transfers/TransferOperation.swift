@@ -133,6 +133,14 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
 
     package final func resume() { loop.submit(.run { [self] in if !isStopping { resumed() } }) }
 
+    /// Changes the maximum rate in bytes per second.
+    package final func setMaximumRate(_ rate: Int) {
+        loop.submit(
+            .run { [self] in
+                if limit == nil { limit = TransferLimit(rate) } else { limit?.set(rate) }
+            })
+    }
+
     // MARK: The start, on the loop
 
     final override func begin() {

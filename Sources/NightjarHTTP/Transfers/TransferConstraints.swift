@@ -8,12 +8,15 @@ package struct TransferConstraints: Sendable, Equatable {
     package var isDiscretionary = false
     /// Transfers with a higher priority start first, -10 to 10.
     package var priority = 0
+    /// The weight of the transfer when a maximum rate is divided among the running transfers, 1 to 100.
+    package var bandwidthShare = 1
     /// The time from the start after which the transfer fails, 1 second to 365 days.
     package var timeLimit = Duration.seconds(7 * 86_400)
 
     package init() {}
 
     package static let priorities = -10...10
+    package static let bandwidthShares = 1...100
     package static let timeLimits = Duration.seconds(1)...Duration.seconds(365 * 86_400)
 
     /// The circumstances of a decision.

@@ -30,11 +30,14 @@ package struct TransferRate: Sendable {
 
 /// Limits the rate of a transfer. Up to a tenth of a second of data may pass at once.
 package struct TransferLimit: Sendable {
-    private let bytesPerSecond: Double
+    private var bytesPerSecond: Double
     /// The time at which the bytes so far would have passed at the maximum rate, in nanoseconds.
     private var due: Double = 0
 
     package init(_ bytesPerSecond: Int) { self.bytesPerSecond = Double(max(bytesPerSecond, 1)) }
+
+    /// Applies another rate to later bytes.
+    package mutating func set(_ bytesPerSecond: Int) { self.bytesPerSecond = Double(max(bytesPerSecond, 1)) }
 
     /// Returns how long the transfer must wait after `count` more bytes.
     package mutating func delay(after count: Int, at time: UInt64) -> Duration {

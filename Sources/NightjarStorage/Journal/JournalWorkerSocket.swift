@@ -29,10 +29,10 @@ package enum JournalWorkerSocket {
         return path.utf8.count <= longestPath ? path : nil
     }
 
-    /// Listens on the socket. The caller must be the worker of the journal: an old socket is replaced.
+    /// Listens on the socket. The caller must be the worker of the journal: a socket on which no process listens is replaced.
     ///
     /// - Returns: A descriptor that the caller owns, and that does not block.
-    /// - Throws: `storage` if the path or its folder belongs to another user, or cannot be used.
+    /// - Throws: `storage` if the path or its folder belongs to another user, cannot be used, or if a process listens on it.
     package static func listen(_ path: String) throws(NightjarError) -> Int32 {
         let (folder, _) = PrivateFile.split(path)
         mkdir(folder, 0o700)
@@ -47,6 +47,13 @@ package enum JournalWorkerSocket {
         if lstat(path, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
                 throw NightjarError(.storage, "\(quoted(path)) is not a socket of this user; remove it")
+            }
+            // systemd may listen on it.
+            if let listener = connect(path) {
+                close(listener)
+                throw NightjarError(
+                    .storage,
+                    "another process listens on the socket \(quoted(path)), for example systemd; it starts transferd")
             }
             unlink(path)
         }

@@ -4,6 +4,8 @@
 #include "calls.h"
 #include <signal.h>
 #include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +29,12 @@ static void await_worker(pid_t worker) {
 
 static nj_transfer *start(const char *id, const char *options, nj_error **error) {
   return nj_transfers_start(transfers, id, options, strlen(options), error);
+}
+
+/* Waits for the workers that the library has started, which must end without an error. */
+static void await_detached_workers(void) {
+  int status = 0;
+  while (waitpid(-1, &status, 0) > 0) CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 /* Returns the options of a download to the file `name` in the folder. */
@@ -140,17 +148,168 @@ static void misuse_is_an_error(void) {
   FAILS(nj_transfers_remove(NULL, "film", &error), NJ_INVALID_ARGUMENT);
   FAILS(nj_transfers_wait(transfers, "unknown", 1, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
   FAILS(nj_transfers_wait(transfers, "film", -1, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
+  FAILS(nj_transfers_next_ended(transfers, -1, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
+  FAILS(nj_transfers_next_ended(NULL, 1, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
+  FAILS(nj_transfers_acknowledge(transfers, NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_transfers_acknowledge(NULL, "film", &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_transfers_wake(NULL, &error), NJ_INVALID_ARGUMENT);
+  FAILS(nj_transfers_log_json(NULL, NULL, NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
   FAILS(nj_transfers_get(NULL, "film", &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
   FAILS(nj_transfers_list(NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
   nj_transfers *other = NULL;
-  SUCCEEDS((other = nj_transfers_new("/proc/nightjar/journal.db", &error)) != NULL);
+  SUCCEEDS((other = nj_transfers_new("/proc/nightjar/journal.db", NULL, &error)) != NULL);
   FAILS(nj_transfers_list(other, &error) ? NJ_OK : NJ_STORAGE, NJ_STORAGE);
+  FAILS(nj_transfers_next_ended(other, 0, &error) ? NJ_OK : NJ_STORAGE, NJ_STORAGE);
+  FAILS(nj_transfers_acknowledge(other, "film", &error), NJ_STORAGE);
   nj_transfers_free(other);
   nj_transfers_free(NULL);
   nj_transfer_free(NULL);
   nj_transfer_list_free(NULL);
   CHECK(nj_transfer_id(NULL) == NULL && nj_transfer_url(NULL) == NULL && nj_transfer_path(NULL) == NULL);
   CHECK(nj_transfer_list_count(NULL) == 0 && nj_transfer_list_at(NULL, 0) == NULL && nj_transfer_total(NULL) == -1);
+  CHECK(nj_transfer_rate(NULL) == -1 && nj_transfer_transferred(NULL) == 0);
+}
+
+/* Acknowledges the ends of all transfers that this object has not returned. Returns their number. */
+static size_t acknowledge_all(nj_transfers *all) {
+  size_t count = 0;
+  for (;; count++) {
+    nj_transfer *ended = NULL;
+    SUCCEEDS(((ended = nj_transfers_next_ended(all, 60, &error)), true));
+    if (ended == NULL) return count;
+    CHECK(nj_transfer_get_state(ended) >= NJ_TRANSFER_DONE);
+    SUCCEEDS(nj_transfers_acknowledge(all, nj_transfer_id(ended), &error) == NJ_OK);
+    nj_transfer_free(ended);
+  }
+}
+
+static void ends_are_returned_until_they_are_acknowledged(void) {
+  static const char *const expected[] = {"film", "copy", "missing"};
+  for (size_t place = 0; place < 3; place++) {
+    nj_transfer *ended = NULL;
+    SUCCEEDS((ended = nj_transfers_next_ended(transfers, 0, &error)) != NULL);
+    CHECK_TEXT(nj_transfer_id(ended), expected[place]);
+    nj_transfer_free(ended);
+  }
+  SUCCEEDS(nj_transfers_next_ended(transfers, 0, &error) == NULL);
+  nj_transfer_free(start("later", download("/v1/articles", "later"), NULL));
+  FAILS(nj_transfers_next_ended(transfers, 0.01, &error) ? NJ_OK : NJ_TIMEOUT, NJ_TIMEOUT);
+  FAILS(nj_transfers_acknowledge(transfers, "later", &error), NJ_STORAGE);
+  CHECK(state_of("later") == NJ_TRANSFER_WAITING);
+  SUCCEEDS(nj_transfers_cancel(transfers, "later", &error) == NJ_OK);
+  nj_transfers *other = NULL;
+  SUCCEEDS((other = nj_transfers_new(journal, NULL, &error)) != NULL);
+  CHECK(acknowledge_all(other) == 4);
+  nj_transfers_free(other);
+  SUCCEEDS(nj_transfers_get(transfers, "film", &error) == NULL);
+  SUCCEEDS(nj_transfers_acknowledge(transfers, "film", &error) == NJ_OK);
+  SUCCEEDS(nj_transfers_next_ended(transfers, 0, &error) == NULL);
+}
+
+/* Waits until the worker reports the progress of a transfer that is not complete. */
+static void await_progress(nj_transfers *all, const char *id) {
+  for (int count = 0; count < 600; count++, usleep(50 * 1000)) {
+    nj_transfer *found = nj_transfers_get(all, id, NULL);
+    bool is_known = nj_transfer_rate(found) > 0 && nj_transfer_transferred(found) > 0;
+    CHECK(!is_known || nj_transfer_transferred(found) <= nj_transfer_total(found));
+    CHECK(!is_known || nj_transfer_get_state(found) == NJ_TRANSFER_RUNNING);
+    nj_transfer_free(found);
+    if (is_known) return;
+  }
+  CHECK(!"the worker reports the progress within 30 s");
+}
+
+/* Writes a program that works as `nightjar` and soon ends without work. */
+static void write_program(char *path, size_t size) {
+  snprintf(path, size, "%s/nightjar", folder);
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL);
+  fprintf(file, "#!/bin/sh\nexec \"%s\" \"$@\" --idle 0.5\n", command);
+  fclose(file);
+  CHECK(chmod(path, 0700) == 0);
+}
+
+/* The transfer is recorded, although its worker cannot be started. */
+static void a_removed_program_is_an_error(nj_transfers *all) {
+  /* valgrind replaces vfork by fork, so posix_spawn does not report the error of the child process. */
+  const char *libraries = getenv("LD_PRELOAD");
+  if (libraries && strstr(libraries, "vgpreload")) return;
+  FAILS(nj_transfers_wake(all, &error), NJ_STORAGE);
+  const char *options = download("/v1/articles", "removed");
+  FAILS(nj_transfers_start(all, "removed", options, strlen(options), &error) ? NJ_OK : NJ_STORAGE, NJ_STORAGE);
+  CHECK(state_of("removed") == NJ_TRANSFER_WAITING);
+  SUCCEEDS(nj_transfers_remove(all, "removed", &error) == NJ_OK);
+}
+
+static void starts_a_worker(void) {
+  char program[4096], options[8192];
+  write_program(program, sizeof program);
+  nj_transfers *all = NULL;
+  SUCCEEDS((all = nj_transfers_new(journal, program, &error)) != NULL);
+  snprintf(options, sizeof options, "{\"upload\": \"%s/tus\", \"from\": \"%s/film\", \"protocol\": \"tus\", \"max_rate\": 100000}",
+           url, folder);
+  nj_transfer *made = NULL;
+  SUCCEEDS((made = nj_transfers_start(all, "slow", options, strlen(options), &error)) != NULL);
+  CHECK(nj_transfer_rate(made) == -1);
+  nj_transfer_free(made);
+  await_progress(all, "slow");
+  /* A worker that runs is not started again. */
+  SUCCEEDS(nj_transfers_wake(all, &error) == NJ_OK);
+  SUCCEEDS((made = nj_transfers_next_ended(all, 60, &error)) != NULL);
+  CHECK_TEXT(nj_transfer_id(made), "slow");
+  CHECK(nj_transfer_get_state(made) == NJ_TRANSFER_DONE && nj_transfer_transferred(made) == 300000);
+  CHECK(nj_transfer_rate(made) == -1);
+  nj_transfer_free(made);
+  await_detached_workers();
+  /* The wait starts a worker for transfers that were recorded without one. */
+  nj_transfer_free(start("later", download("/v1/articles", "later"), NULL));
+  SUCCEEDS((made = nj_transfers_wait(all, "later", 60, &error)) != NULL);
+  nj_transfer_free(made);
+  CHECK(acknowledge_all(all) == 1);
+  await_detached_workers();
+  SUCCEEDS(nj_transfers_wake(all, &error) == NJ_OK);
+  await_detached_workers();
+  /* Without a program, no worker is needed. */
+  SUCCEEDS(nj_transfers_wake(transfers, &error) == NJ_OK);
+  CHECK(unlink(program) == 0);
+  a_removed_program_is_an_error(all);
+  nj_transfers_free(all);
+}
+
+static void an_invalid_program_is_an_error(void) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s/film", folder);
+  const char *const programs[] = {"/no/such/program", path};
+  for (size_t place = 0; place < 2; place++) {
+    FAILS(nj_transfers_new(journal, programs[place], &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
+  }
+}
+
+static void logs_are_returned(void) {
+  char *log = NULL;
+  size_t length = 0;
+  SUCCEEDS((log = nj_transfers_log_json(transfers, NULL, &length, &error)) != NULL);
+  CHECK(length == strlen(log) && log[0] == '[' && log[length - 1] == ']');
+  CHECK(strstr(log, "\"id\":\"film\",\"event\":\"started\"") && strstr(log, "\"id\":\"copy\",\"event\":\"done\""));
+  CHECK(strstr(log, "\"id\":\"missing\",\"event\":\"failed\",\"message\":\"GET returned 404"));
+  nj_text_free(log);
+  SUCCEEDS((log = nj_transfers_log_json(transfers, "missing", NULL, &error)) != NULL);
+  CHECK(strstr(log, "404") && !strstr(log, "film"));
+  nj_text_free(log);
+  SUCCEEDS((log = nj_transfers_log_json(transfers, "unknown", &length, &error)) != NULL);
+  CHECK_TEXT(log, "[]");
+  CHECK(length == 2);
+  nj_text_free(log);
+  /* A folder instead of the log. */
+  char path[4096];
+  snprintf(path, sizeof path, "%s/other.db.log", folder);
+  CHECK(mkdir(path, 0700) == 0);
+  path[strlen(path) - strlen(".log")] = 0;
+  nj_transfers *other = NULL;
+  SUCCEEDS((other = nj_transfers_new(path, NULL, &error)) != NULL);
+  FAILS(nj_transfers_log_json(other, NULL, &length, &error) ? NJ_OK : NJ_STORAGE, NJ_STORAGE);
+  CHECK(length == 0);
+  nj_transfers_free(other);
 }
 
 /* A forked child must not use the journal of its parent. */
@@ -176,14 +335,20 @@ static void belongs_to_its_process(void) {
 int main(int count, char **arguments) {
   if (count != 4) return 2;
   url = arguments[1], folder = arguments[2], command = arguments[3];
+  /* The workers that the library starts become children of this process, which can wait for their ends. */
+  CHECK(prctl(PR_SET_CHILD_SUBREAPER, 1) == 0);
   snprintf(journal, sizeof journal, "%s/journal.db", folder);
-  SUCCEEDS((transfers = nj_transfers_new(journal, &error)) != NULL);
+  SUCCEEDS((transfers = nj_transfers_new(journal, NULL, &error)) != NULL);
   downloads_and_uploads();
   lists();
   is_controlled();
   failures_are_reported();
   misuse_is_an_error();
   belongs_to_its_process();
+  ends_are_returned_until_they_are_acknowledged();
+  starts_a_worker();
+  an_invalid_program_is_an_error();
+  logs_are_returned();
   nj_transfers_free(transfers);
   FINISH();
 }

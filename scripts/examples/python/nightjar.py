@@ -33,6 +33,21 @@ _signatures = {
     "nj_queue_free": (None, [_handle]),
     "nj_queue_fd": (ctypes.c_int, [_handle]),
     "nj_queue_poll": (ctypes.c_size_t, [_handle, ctypes.c_double]),
+    "nj_transfers_new": (_handle, [_text, _text, _out]),
+    "nj_transfers_free": (None, [_handle]),
+    "nj_transfers_start": (_handle, [_handle, _text, _text, ctypes.c_size_t, _out]),
+    "nj_transfers_get": (_handle, [_handle, _text, _out]),
+    "nj_transfers_next_ended": (_handle, [_handle, ctypes.c_double, _out]),
+    "nj_transfers_wake": (ctypes.c_int, [_handle, _out]),
+    "nj_transfers_acknowledge": (ctypes.c_int, [_handle, _text, _out]),
+    "nj_transfer_id": (_text, [_handle]),
+    "nj_transfer_get_state": (ctypes.c_int, [_handle]),
+    "nj_transfer_path": (_text, [_handle]),
+    "nj_transfer_transferred": (ctypes.c_int64, [_handle]),
+    "nj_transfer_total": (ctypes.c_int64, [_handle]),
+    "nj_transfer_rate": (ctypes.c_double, [_handle]),
+    "nj_transfer_error": (_handle, [_handle]),
+    "nj_transfer_free": (None, [_handle]),
 }
 for _name, (_result, _arguments) in _signatures.items():
     _function = getattr(lib, _name)

@@ -13,8 +13,10 @@ transfer:retry()
 transfer:refresh()
 local worker <close> = nightjar.process.spawn { "nightjar", "transferd", "--journal", journal, "--idle", "1" }
 print(transfer:wait({ timeout = 60 }).state, transfer.received, transfer.total, transfer.path:match "[^/]+$")
-transfer:remove()
+transfer:acknowledge() -- removes the transfer, but not its file
 print(transfer:refresh())
+transfer:remove() -- has no effect on a removed transfer
+worker:wait()
 -- Prints:
 --   paused
 --   cancelled

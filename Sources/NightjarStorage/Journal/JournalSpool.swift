@@ -1,0 +1,58 @@
+import Glibc
+import NightjarCrypto
+import NightjarHTTP
+
+/// The contents of background uploads that have no file of their own: files in the folder `PATH.spool` beside the journal,
+/// accessible only to their owner.
+package struct JournalSpool: Sendable {
+    private let journal: String
+    private var folder: String { journal + ".spool" }
+
+    /// - Parameter path: The absolute path of the journal.
+    package init(journal path: String) { journal = path }
+
+    /// Returns the path of a content. Different contents of one id have different paths.
+    package func path(of content: [UInt8], id: String) -> String {
+        "\(folder)/\(Hexadecimal.encode(Digest.sha256(Array(id.utf8) + [0] + content)))"
+    }
+
+    /// Whether a path is that of a content.
+    package func has(_ path: String) -> Bool { path.hasPrefix(folder + "/") }
+
+    /// Writes a content durably, unless it was written before.
+    ///
+    /// - Parameter path: A path that ``path(of:id:)`` has returned.
+    /// - Throws: `storage`.
+    package func write(_ content: [UInt8], to path: String) throws(NightjarError) {
+        // The folder of the journal may not exist yet.
+        do throws(DatabaseError) { _ = try JournalPath.prepare(journal) } catch { throw JournalError(error).failure }
+        mkdir(folder, 0o700)
+        guard access(path, F_OK) != 0 else { return }
+        try PrivateFile(path, "spooled content").replace(with: content)
+    }
+
+    /// Removes a content. Ignores other paths.
+    package func remove(_ path: String) {
+        if has(path) { unlink(path) }
+    }
+
+    /// Removes the contents that no entry uses, for example of processes that were killed before they recorded the entry.
+    ///
+    /// - Parameter isUsed: Whether an entry has this path.
+    package func removeOthers(olderThan age: Duration, isUsed: (String) -> Bool) {
+        guard let directory = opendir(folder) else { return }
+        defer { closedir(directory) }
+        let oldest = time(nil) - Int(age.components.seconds)
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            let path = "\(folder)/\(name)"
+            var status = stat()
+            guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mtim.tv_sec < oldest,
+                !isUsed(path)
+            else { continue }
+            unlink(path)
+        }
+    }
+}
