@@ -72,7 +72,7 @@ struct TransferWorker {
         guard !detaches else { return try detach(path) }
         var options = options
         options.listener = try TransferWorker.inheritedListener()
-        guard let lock = try lock(path) else {
+        guard let lock = try lock(path, isActivated: options.listener != nil) else {
             // Otherwise, systemd would start this program again for the same connections.
             if let listener = options.listener {
                 while let peer = try JournalWorkerSocket.accept(listener) { close(peer) }
@@ -88,12 +88,20 @@ struct TransferWorker {
         return 0
     }
 
-    /// Waits for a transferd that is ending.
-    private func lock(_ journal: String) throws(NightjarError) -> JournalWorkerLock? {
+    /// Waits for a transferd that is ending: it does not listen on its socket any more.
+    ///
+    /// - Parameter isActivated: Whether another process listens on the socket.
+    private func lock(_ journal: String, isActivated: Bool) throws(NightjarError) -> JournalWorkerLock? {
         let deadline = ContinuousClock.now + TransferWorker.lockTimeout
         while true {
             if let lock = try JournalWorkerLock(journal: journal) { return lock }
             guard ContinuousClock.now < deadline else { return nil }
+            if !isActivated,
+                let peer = JournalWorkerSocket.path(journal: journal).flatMap({ JournalWorkerSocket.connect($0) })
+            {
+                close(peer)
+                return nil
+            }
             usleep(20_000)
         }
     }
@@ -129,7 +137,7 @@ struct TransferWorker {
     }
 
     private static let firstInherited: Int32 = 3
-    private static let lockTimeout = Duration.seconds(1)
+    private static let lockTimeout = Duration.seconds(12)
 
     /// Stops the daemon when the process receives SIGTERM or SIGINT. If there is no thread to wait for them, they end the
     /// process, and the transfers continue in the next one.

@@ -12,6 +12,8 @@ final class CompletionPrograms {
     private let path: String
     private let log: (_ id: String, _ message: String) -> Void
     private var children: [pid_t] = []
+    /// The programs of running transfers that the journal has no space for, by the numbers of the transfers.
+    private var unrecorded: [Int64: [String]] = [:]
 
     /// - Parameters:
     ///   - path: The path of the journal, for the programs.
@@ -25,25 +27,35 @@ final class CompletionPrograms {
         guard !description.onComplete.isEmpty else { return }
         let words = JSONValue.array(([transfer.id] + description.onComplete).map { .string($0) })
         guard let input = try? words.encoded() else { return }
-        _ = try journal.add(
-            NewJournalEntry(
-                id: CompletionPrograms.name(transfer.number), kind: CompletionPrograms.kind,
-                input: Array(input.readableBytesView)))
+        do throws(JournalError) {
+            _ = try journal.add(
+                NewJournalEntry(
+                    id: CompletionPrograms.name(transfer.number), kind: CompletionPrograms.kind,
+                    input: Array(input.readableBytesView)))
+        } catch {
+            guard case .limit = error.cause else { throw error }
+            unrecorded[transfer.number] = description.onComplete
+        }
     }
 
-    /// Starts the program of a transfer that has ended. An entry of the journal that is removed at once has no other chance.
+    /// Starts the program of a transfer that has ended. The entry of the transfer may have been removed meanwhile.
     func ended(_ transfer: JournalEntry, _ state: BackgroundTransfer.State) throws(JournalError) {
+        if let words = unrecorded.removeValue(forKey: transfer.number) { return start(words, transfer.id, state) }
         guard let entry = try journal.entry(CompletionPrograms.name(transfer.number)) else { return }
         try start(entry, transfer.id, state)
     }
 
     /// Starts the programs whose transfers have ended while no worker ran, and forgets those of transfers that were cancelled or
     /// removed.
-    func check() throws(JournalError) {
+    ///
+    /// - Parameter isRunning: Whether the transfer with this number runs. ``ended(_:_:)`` is called for it.
+    func check(_ isRunning: (Int64) -> Bool) throws(JournalError) {
         children.removeAll { waitpid($0, nil, WNOHANG) != 0 }
         for entry in try journal.entries(kind: CompletionPrograms.kind, phase: .pending, limit: 1000) {
+            let number = Int64(entry.id.dropFirst(CompletionPrograms.kind.count + 1))
+            if let number, isRunning(number) { continue }
             guard let id = CompletionPrograms.words(entry)?.first, let transfer = try journal.entry(id),
-                CompletionPrograms.name(transfer.number).isExactly(entry.id)
+                transfer.number == number
             else {
                 try journal.remove(entry.id)
                 continue
@@ -53,23 +65,24 @@ final class CompletionPrograms {
         }
     }
 
-    /// Starts the program of an entry, unless the transfer was cancelled, and removes the entry.
+    /// Starts the program of an entry, and removes the entry.
     private func start(
         _ entry: JournalEntry, _ id: String, _ state: BackgroundTransfer.State
     ) throws(JournalError) {
-        if let words = CompletionPrograms.words(entry)?.dropFirst(), let path = words.first, state != .cancelled {
-            let variables = [
-                "NIGHTJAR_TRANSFER_ID": id, "NIGHTJAR_TRANSFER_STATE": state.rawValue, "NIGHTJAR_JOURNAL": self.path,
-            ]
-            let child = Program(path, Array(words.dropFirst()), variables: variables).start(hasOwnSession: true)
-            if child >= 0 { children.append(child) }
-            log(
-                id,
-                child >= 0
-                    ? "started \(quoted(path))"
-                    : "starting \(quoted(path)) failed: \(String(cString: strerror(-child)))")
-        }
+        if let words = CompletionPrograms.words(entry)?.dropFirst() { start(Array(words), id, state) }
         try journal.remove(entry.id)
+    }
+
+    /// Starts a program, unless the transfer was cancelled.
+    private func start(_ words: [String], _ id: String, _ state: BackgroundTransfer.State) {
+        guard let path = words.first, state != .cancelled else { return }
+        let variables = [
+            "NIGHTJAR_TRANSFER_ID": id, "NIGHTJAR_TRANSFER_STATE": state.rawValue, "NIGHTJAR_JOURNAL": self.path,
+        ]
+        let child = Program(path, Array(words.dropFirst()), variables: variables).start(hasOwnSession: true)
+        if child >= 0 { children.append(child) }
+        let reason = child >= 0 ? "" : String(cString: strerror(-child))
+        log(id, child >= 0 ? "started \(quoted(path))" : "starting \(quoted(path)) failed: \(reason)")
     }
 
     /// Returns the id of the transfer, the program and its arguments.

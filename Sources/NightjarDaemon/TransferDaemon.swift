@@ -35,7 +35,8 @@ package final class TransferDaemon: @unchecked Sendable {
     private let log: JournalLog
     private let spool: JournalSpool
     private let programs: CompletionPrograms
-    private var running: [String: RunningTransfer] = [:]
+    /// The running transfers, by the numbers of their entries.
+    private var running: [Int64: RunningTransfer] = [:]
     /// Nil: programs do not wake the daemon, which reads the journal regularly.
     private var listener: WorkerListener?
     private var knownChange: Int64?
@@ -74,10 +75,11 @@ package final class TransferDaemon: @unchecked Sendable {
             if try isOver() { break }
             wait()
         }
+        // A program that finds no socket starts another daemon, which waits for the end of this one.
+        listener = nil
         for transfer in running.values { transfer.suspend() }
         let deadline = ContinuousClock.now + TransferDaemon.stopTimeout
         while !running.isEmpty, ContinuousClock.now < deadline { wait() }
-        listener = nil
         queue.close()
     }
 
@@ -113,8 +115,9 @@ package final class TransferDaemon: @unchecked Sendable {
     private func listen() {
         if let inherited = options.listener {
             listener = WorkerListener(inherited, ownPath: nil)
-        } else if let socket = JournalWorkerSocket.path(journal: path) {
+        } else {
             do throws(NightjarError) {
+                let socket = try JournalWorkerSocket.path(ofWorker: path)
                 listener = WorkerListener(try JournalWorkerSocket.listen(socket), ownPath: socket)
             } catch {
                 options.log(
@@ -161,7 +164,7 @@ package final class TransferDaemon: @unchecked Sendable {
     /// Passes the requests of callers to the running transfers, and starts others. Returns the number of transfers that
     /// wait.
     private func checkEntries() throws(JournalError) -> Int {
-        try programs.check()
+        try programs.check { running[$0] != nil }
         let entries = try entries(in: .running) + entries(in: .pending)
         // Observing the network needs a thread.
         guard !entries.isEmpty else { return 0 }
@@ -169,7 +172,7 @@ package final class TransferDaemon: @unchecked Sendable {
             now: WallClock.now(), network: Network.status, hasMainsPower: PowerSupply.hasMainsPower())
         var candidates: [Candidate] = []
         for entry in entries {
-            if let transfer = running[entry.id] {
+            if let transfer = running[entry.number] {
                 transfer.check(entry, circumstances)
             } else if !entry.isPaused {
                 candidates.append(Candidate(entry))
@@ -222,7 +225,7 @@ package final class TransferDaemon: @unchecked Sendable {
         guard running.count < options.concurrency, let lease = try take(entry) else { return }
         try programs.record(entry, description)
         let transfer = RunningTransfer(lease, of: journal, description)
-        running[entry.id] = transfer
+        running[entry.number] = transfer
         note(entry.id, .started)
         transfer.start(on: queue) { [self] error in ended(entry, error) }
         divideBandwidth()
@@ -264,7 +267,7 @@ package final class TransferDaemon: @unchecked Sendable {
     }
 
     private func ended(_ entry: JournalEntry, _ error: NightjarError?) {
-        let transfer = running.removeValue(forKey: entry.id)
+        let transfer = running.removeValue(forKey: entry.number)
         divideBandwidth()
         switch (error, transfer?.endingAfterFailure) {
         case (nil, _):

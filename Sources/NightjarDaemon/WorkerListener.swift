@@ -45,8 +45,7 @@ final class WorkerListener {
         var awaited = [pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)]
         let now = ContinuousClock.now
         if let pauseEnd, pauseEnd <= now { self.pauseEnd = nil }
-        let accepts = pauseEnd == nil && connections.count < WorkerListener.maximumConnections
-        awaited.append(pollfd(fd: accepts ? listener : -1, events: Int16(POLLIN), revents: 0))
+        awaited.append(pollfd(fd: pauseEnd == nil ? listener : -1, events: Int16(POLLIN), revents: 0))
         for connection in connections {
             let events = connection.response.isEmpty ? POLLIN : POLLOUT
             awaited.append(pollfd(fd: connection.descriptor, events: Int16(events), revents: 0))
@@ -66,9 +65,11 @@ final class WorkerListener {
 
     private func accept() {
         do throws(NightjarError) {
-            while connections.count < WorkerListener.maximumConnections,
-                let descriptor = try JournalWorkerSocket.accept(listener)
-            {
+            while let descriptor = try JournalWorkerSocket.accept(listener) {
+                if connections.count >= WorkerListener.maximumConnections {
+                    // The oldest one, so that idle peers do not delay others.
+                    close(connections.removeFirst().descriptor)
+                }
                 connections.append(
                     Connection(descriptor: descriptor, deadline: ContinuousClock.now + WorkerListener.timeout))
             }

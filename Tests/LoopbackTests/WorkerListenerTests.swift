@@ -11,7 +11,7 @@ import Testing
     private let folder: TemporaryDirectory
     private let listener: WorkerListener
     private let path: String
-    private let progress = ["a": TransferProgress(transferred: 1, total: 2, rate: nil)]
+    private let progress: WorkerMessage.Progress = [1: TransferProgress(transferred: 1, total: 2, rate: nil)]
 
     init() throws {
         folder = try TemporaryDirectory()

@@ -28,6 +28,8 @@ public struct BackgroundTransfer: Sendable {
     }
 
     public let id: String
+    /// The number of the journal entry.
+    let number: Int64
     public let kind: Kind
     public let state: State
     /// The URL with masked credentials.
@@ -58,7 +60,7 @@ extension BackgroundTransfer {
     init(_ entry: JournalEntry, _ current: TransferProgress? = nil) throws(NightjarError) {
         let description = try TransferDescription(bytes: entry.input)
         let result = entry.result.flatMap { try? JSONValue(parsing: String(decoding: $0, as: UTF8.self)) } ?? .null
-        id = entry.id
+        (id, number) = (entry.id, entry.number)
         kind = description.kind
         state = State(entry)
         url = (try? RequestURL(description.url))?.redacted ?? ""

@@ -42,25 +42,29 @@ package struct Program: Sendable {
         let session = hasOwnSession ? Program.setSession : 0
         posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF) | session)
         var child: pid_t = 0
-        code = Program.withTexts([name] + arguments) { words in
+        let words = ([name] + arguments).map { Array($0.utf8CString) }
+        code = Program.withTexts(words) { words in
             Program.withTexts(environment) { posix_spawnp(&child, path, &actions, &attributes, words, $0) }
         }
         return code == 0 ? child : -code
     }
 
-    private var environment: [String] {
-        var entries: [String] = []
+    /// The variables of this process, whose values need not be UTF-8, and the additional ones.
+    private var environment: [[CChar]] {
+        let names = variables.keys.map { Array("\($0)=".utf8CString.dropLast()) }
+        var entries: [[CChar]] = []
         var next = clinux_environment()
         while let entry = next?.pointee {
-            let text = String(cString: entry)
-            if variables[String(text.prefix { $0 != "=" })] == nil { entries.append(text) }
+            let text = Array(UnsafeBufferPointer(start: entry, count: strlen(entry) + 1))
+            if !names.contains(where: { text.starts(with: $0) }) { entries.append(text) }
             next = next?.advanced(by: 1)
         }
-        return entries + variables.map { "\($0.key)=\($0.value)" }
+        return entries + variables.map { Array("\($0.key)=\($0.value)".utf8CString) }
     }
 
+    /// - Parameter texts: Texts that end with NUL.
     private static func withTexts(
-        _ texts: [String], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Int32
+        _ texts: [[CChar]], _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Int32
     ) -> Int32 {
         var copies = texts.map { strdup($0) }
         defer { for copy in copies { free(copy) } }

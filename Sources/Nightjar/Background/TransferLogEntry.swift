@@ -31,8 +31,8 @@ public struct TransferLogEntry: Sendable, Equatable {
     }
 
     /// Nil for a line of another version, and for a damaged one.
-    init?(line: some StringProtocol) {
-        guard let value = try? JSONValue(parsing: String(line)), case .string(let id)? = value["id"],
+    init?(line: String) {
+        guard let value = try? JSONValue(parsing: line), case .string(let id)? = value["id"],
             case .string(let name)? = value["event"], let event = Event(rawValue: name),
             case .string(let message)? = value["message"]
         else { return nil }

@@ -15,9 +15,8 @@ public final class Transfers: Sendable {
     private let delivered = Mutex<Set<Delivered>>([])
 
     private struct Delivered: Hashable {
-        let id: String
+        let number: Int64
         let attempts: Int
-        let created: Timestamp?
     }
 
     /// - Parameters:
@@ -83,7 +82,7 @@ public final class Transfers: Sendable {
     /// Returns a transfer. Nil if the journal has no transfer with this id.
     public func get(_ id: String) throws(NightjarError) -> BackgroundTransfer? {
         guard let entry = try entry(id) else { return nil }
-        return try BackgroundTransfer(entry, entry.phase == .running ? worker.progress()[id] : nil)
+        return try BackgroundTransfer(entry, entry.phase == .running ? worker.progress()[entry.number] : nil)
     }
 
     private func entry(_ id: String) throws(NightjarError) -> JournalEntry? {
@@ -103,7 +102,7 @@ public final class Transfers: Sendable {
             guard let end = page.last else { return transfers }
             last = end.number
             if progress == nil, page.contains(where: { $0.phase == .running }) { progress = worker.progress() }
-            transfers += page.compactMap { try? BackgroundTransfer($0, progress?[$0.id]) }
+            transfers += page.compactMap { try? BackgroundTransfer($0, progress?[$0.number]) }
         }
     }
 
@@ -201,7 +200,7 @@ public final class Transfers: Sendable {
 
     /// Notes that the end of a transfer is returned. Returns false if it was returned before.
     func deliver(_ transfer: BackgroundTransfer) -> Bool {
-        let end = Delivered(id: transfer.id, attempts: transfer.attempts, created: transfer.created)
+        let end = Delivered(number: transfer.number, attempts: transfer.attempts)
         return delivered.withLock { $0.insert(end).inserted }
     }
 

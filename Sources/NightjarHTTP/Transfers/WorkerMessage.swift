@@ -3,8 +3,8 @@
 /// A program connects, sends one line with a JSON object, receives one line, and closes the connection. Everything that must
 /// not be lost is in the journal: a worker or a program of another version, or none, only makes changes slower.
 package enum WorkerMessage {
-    /// The progress of running transfers, by id.
-    package typealias Progress = [String: TransferProgress]
+    /// The progress of running transfers, by the numbers of their journal entries.
+    package typealias Progress = [Int64: TransferProgress]
 
     /// The line that asks for the progress of the running transfers. Each line also lets the worker read the journal.
     package static let request: [UInt8] = Array(#"{"version":1,"get":"progress"}"#.utf8) + [newline]
@@ -18,7 +18,7 @@ package enum WorkerMessage {
         switch (value?["version"], value?["get"]) {
         case (.integer(version), .string("progress")):
             let running = progress().sorted { $0.key < $1.key }
-            members.append(.init("progress", .object(running.map { .init($0.key, $0.value.json) })))
+            members.append(.init("progress", .object(running.map { .init("\($0.key)", $0.value.json) })))
         case (.integer(version), nil): break
         case (.integer, _): members.append(.init("error", .string("unknown version or request")))
         default: members.append(.init("error", .string("invalid request")))
@@ -33,7 +33,9 @@ package enum WorkerMessage {
             value["version"] == .integer(version), case .object(let members)? = value["progress"]
         else { return [:] }
         var found: Progress = [:]
-        for member in members { found[member.name] = TransferProgress(member.value) }
+        for member in members {
+            if let number = Int64(member.name) { found[number] = TransferProgress(member.value) }
+        }
         return found
     }
 

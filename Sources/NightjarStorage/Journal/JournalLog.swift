@@ -18,21 +18,22 @@ package struct JournalLog: Sendable {
                 Array(path.utf8CString), O_WRONLY | O_CREAT | O_APPEND)
         else { return }
         defer { close(descriptor) }
-        var text = line.filter { !$0.isNewline } + "\n"
-        withoutFileSizeSignal { _ = text.withUTF8 { write(descriptor, $0.baseAddress, $0.count) } }
+        let text = Array(line.utf8).filter { $0 != JournalLog.newline } + [JournalLog.newline]
+        withoutFileSizeSignal { _ = write(descriptor, text, text.count) }
     }
 
     /// Returns the lines, oldest first. Empty if there is no log.
     ///
     /// - Throws: `storage` if the files cannot be read.
-    package func lines() throws(NightjarError) -> [Substring] {
+    package func lines() throws(NightjarError) -> [String] {
         var bytes: [UInt8] = []
         for path in [path + ".1", path] {
             // The last line may make the file a little larger.
             bytes += try PrivateFile(path, "log").read(atMost: 2 * JournalLog.largestFile) ?? []
         }
-        return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        return bytes.split(separator: JournalLog.newline).map { String(decoding: $0, as: UTF8.self) }
     }
 
+    private static let newline = UInt8(ascii: "\n")
     private static let largestFile = 1 << 20
 }

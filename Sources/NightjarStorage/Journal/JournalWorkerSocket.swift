@@ -13,6 +13,18 @@ package enum JournalWorkerSocket {
         path(journal: journal) { name in getenv(name).map { String(cString: $0) } }
     }
 
+    /// Returns the path of the socket for its worker.
+    ///
+    /// - Throws: `storage` if the path is too long for a socket.
+    package static func path(ofWorker journal: String) throws(NightjarError) -> String {
+        guard let path = path(journal: journal) else {
+            throw NightjarError(
+                .storage,
+                "the path of the socket of the journal \(quoted(journal)) is too long; use a shorter XDG_RUNTIME_DIR")
+        }
+        return path
+    }
+
     /// - Parameter variable: Returns the value of an environment variable.
     static func path(journal: String, _ variable: (String) -> String?) -> String? {
         guard let place = try? PrivateFile(journal, "journal").place() else { return nil }
@@ -39,11 +51,12 @@ package enum JournalWorkerSocket {
         var status = stat()
         guard lstat(folder, &status) == 0 else { throw failure(path, errno) }
         guard status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
-            throw NightjarError(
-                .storage,
-                "the folder \(quoted(folder)) of the socket can be changed by other users; remove it, or restrict its permissions"
-            )
+            throw shared(folder)
         }
+        let (parent, _) = PrivateFile.split(folder)
+        guard stat(parent, &status) == 0, [0, geteuid()].contains(status.st_uid),
+            status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0
+        else { throw shared(parent) }
         if lstat(path, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
                 throw NightjarError(.storage, "\(quoted(path)) is not a socket of this user; remove it")
@@ -92,6 +105,13 @@ package enum JournalWorkerSocket {
             return nil
         }
         return descriptor
+    }
+
+    private static func shared(_ folder: String) -> NightjarError {
+        NightjarError(
+            .storage,
+            "the folder \(quoted(folder)) of the socket can be changed by other users; restrict its permissions, or use another XDG_RUNTIME_DIR"
+        )
     }
 
     private static func failure(_ path: String, _ code: Int32) -> NightjarError {

@@ -9,7 +9,7 @@ func fuzzWorker(start: UnsafePointer<UInt8>?, count: Int) -> CInt {
     guard let start else { return 0 }
     let input = UnsafeBufferPointer(start: start, count: count)
     let line = input.prefix { $0 != WorkerMessage.newline }
-    let example = ["a": TransferProgress(transferred: 1, total: 2, rate: 0.5)]
+    let example: WorkerMessage.Progress = [7: TransferProgress(transferred: 1, total: 2, rate: 0.5)]
     let response = WorkerMessage.response(to: line) { example }
     require(
         response.last == WorkerMessage.newline && response.count { $0 == WorkerMessage.newline } == 1, "not one line")

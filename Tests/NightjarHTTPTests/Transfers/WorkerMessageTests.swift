@@ -3,9 +3,9 @@ import NightjarTestSupport
 import Testing
 
 @Suite struct WorkerMessageTests {
-    private let progress = [
-        "a": TransferProgress(transferred: 5, total: 10, rate: 2.5),
-        "é\n\"": TransferProgress(transferred: 0, total: nil, rate: nil),
+    private let progress: WorkerMessage.Progress = [
+        1: TransferProgress(transferred: 5, total: 10, rate: 2.5),
+        9_000_000_000: TransferProgress(transferred: 0, total: nil, rate: nil),
     ]
 
     private func response(to line: String) -> String {
@@ -33,18 +33,19 @@ import Testing
     @Test func emptyRequestIsValid() { #expect(response(to: #"{"version":1}"#) == "{\"version\":1}\n") }
 
     @Test(arguments: [
-        "", "{", "[]", #"{"progress":{"a":{"transferred":1}}}"#, #"{"version":2,"progress":{"a":{"transferred":1}}}"#,
-        #"{"version":1,"progress":[1]}"#, #"{"version":1,"progress":{"a":1}}"#,
-        #"{"version":1,"progress":{"a":{"transferred":-1}}}"#, #"{"version":1,"progress":{"a":{"transferred":1.5}}}"#,
-        #"{"version":1,"progress":{"a":{"transferred":18446744073709551615}}}"#,
+        "", "{", "[]", #"{"progress":{"1":{"transferred":1}}}"#, #"{"version":2,"progress":{"1":{"transferred":1}}}"#,
+        #"{"version":1,"progress":[1]}"#, #"{"version":1,"progress":{"1":1}}"#,
+        #"{"version":1,"progress":{"1":{"transferred":-1}}}"#, #"{"version":1,"progress":{"1":{"transferred":1.5}}}"#,
+        #"{"version":1,"progress":{"1":{"transferred":18446744073709551615}}}"#,
     ])
     func invalidResponsesHaveNoProgress(line: String) {
         #expect(WorkerMessage.progress(from: Array(line.utf8)).isEmpty)
     }
 
     @Test func invalidPartsAreOmitted() {
-        let line = #"{"version":1,"more":1,"progress":{"a":{"transferred":1,"total":-5,"rate":-1,"later":2},"b":true}}"#
+        let line =
+            #"{"version":1,"more":1,"progress":{"1":{"transferred":1,"total":-5,"rate":-1,"later":2},"x":{"transferred":1},"2":true}}"#
         let found = WorkerMessage.progress(from: Array(line.utf8))
-        #expect(found == ["a": TransferProgress(transferred: 1, total: nil, rate: nil)])
+        #expect(found == [1: TransferProgress(transferred: 1, total: nil, rate: nil)])
     }
 }
