@@ -88,22 +88,24 @@ struct TransferWorker {
         return 0
     }
 
-    /// Waits for a transferd that is ending: it does not listen on its socket any more.
+    /// Waits for a transferd that is ending: it does not listen on its socket any more. At most one process waits.
     ///
     /// - Parameter isActivated: Whether another process listens on the socket.
     private func lock(_ journal: String, isActivated: Bool) throws(NightjarError) -> JournalWorkerLock? {
+        if let lock = try JournalWorkerLock(journal: journal) { return lock }
+        guard let place = try JournalWorkerLock(journal: journal, isSuccessor: true) else { return nil }
+        defer { withExtendedLifetime(place) {} }
         let deadline = ContinuousClock.now + TransferWorker.lockTimeout
-        while true {
+        while ContinuousClock.now < deadline {
             if let lock = try JournalWorkerLock(journal: journal) { return lock }
-            guard ContinuousClock.now < deadline else { return nil }
-            if !isActivated,
-                let peer = JournalWorkerSocket.path(journal: journal).flatMap({ JournalWorkerSocket.connect($0) })
-            {
+            let socket = isActivated ? nil : JournalWorkerSocket.path(journal: journal)
+            if let peer = socket.flatMap({ JournalWorkerSocket.connect($0) }) {
                 close(peer)
                 return nil
             }
             usleep(20_000)
         }
+        return nil
     }
 
     /// Starts this command again in a session of its own, and does not wait for it.
@@ -111,7 +113,11 @@ struct TransferWorker {
         var words = ["transferd", "--journal", journal, "--idle", "\(options.idleTimeout.inSeconds)"]
         words += ["--concurrency", "\(options.concurrency)"]
         if let rate = options.maximumRate { words += ["--max-rate", "\(rate)"] }
-        let child = Program("/proc/self/exe", name: "nightjar", words).start(hasOwnSession: true)
+        let resolved = realpath("/proc/self/exe", nil)
+        defer { free(resolved) }
+        // The file may have been replaced since this process was started.
+        let path = resolved.map { String(cString: $0) } ?? "/proc/self/exe"
+        let child = Program(path, name: "nightjar", words).start(hasOwnSession: true)
         guard child >= 0 else {
             throw NightjarError(
                 .storage, "starting transferd failed: \(String(cString: strerror(-child)))", code: -child)

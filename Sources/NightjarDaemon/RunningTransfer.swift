@@ -22,15 +22,16 @@ final class RunningTransfer: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - queue: Where `ended` runs.
+    ///   - maximumRate: In bytes per second. Nil: that of the transfer.
     ///   - ended: Called once. Nil: the transfer has succeeded.
-    func start(on queue: CompletionQueue, ended: @escaping @Sendable (NightjarError?) -> Void) {
+    func start(on queue: CompletionQueue, maximumRate: Int?, ended: @escaping @Sendable (NightjarError?) -> Void) {
         let finished: @Sendable (Result<Void, NightjarError>) -> Void = { [self] result in
             client.take()?.close()
             operation = nil
             if case .failure(let error) = result { ended(error) } else { ended(nil) }
         }
         do throws(NightjarError) {
-            try begin(on: queue, finished)
+            try begin(on: queue, maximumRate, finished)
         } catch {
             // If the journal cannot be written, the lease expires.
             try? lease.end(decide(error), in: journal)
@@ -42,7 +43,11 @@ final class RunningTransfer: @unchecked Sendable {
     var bandwidthShare: Int { description.constraints.bandwidthShare }
 
     /// Limits the rate, in bytes per second. The limit of the transfer itself also applies.
-    func setMaximumRate(_ rate: Int) { operation?.setMaximumRate(min(rate, ownMaximumRate ?? rate)) }
+    func setMaximumRate(_ rate: Int) {
+        operation?.setMaximumRate(RunningTransfer.least(ownMaximumRate, rate) ?? rate)
+    }
+
+    private static func least(_ first: Int?, _ second: Int?) -> Int? { [first, second].compactMap { $0 }.min() }
 
     private var ownMaximumRate: Int? {
         switch description.kind {
@@ -52,7 +57,8 @@ final class RunningTransfer: @unchecked Sendable {
     }
 
     private func begin(
-        on queue: CompletionQueue, _ finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
+        on queue: CompletionQueue, _ maximumRate: Int?,
+        _ finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) {
         let client = try Client(try description.makeConfiguration())
         self.client = client
@@ -60,12 +66,14 @@ final class RunningTransfer: @unchecked Sendable {
         let identity = TransferIdentity.taken(TakenEntry(lease, of: journal) { [self] error in decide(error) })
         switch description.kind {
         case .download:
-            let settings = try description.makeDownloadSettings()
+            var settings = try description.makeDownloadSettings()
+            settings.maximumRate = RunningTransfer.least(settings.maximumRate, maximumRate)
             operation = try client.startDownload(request, to: description.path, settings, on: queue, as: identity) {
                 finished($1)
             }
         case .upload:
-            let settings = try description.makeUploadSettings()
+            var settings = try description.makeUploadSettings()
+            settings.maximumRate = RunningTransfer.least(settings.maximumRate, maximumRate)
             operation = try client.startUpload(request, .file(description.path), settings, on: queue, as: identity) {
                 finished($1)
             }
@@ -99,6 +107,17 @@ final class RunningTransfer: @unchecked Sendable {
         if entry.isCancelRequested || entry.isPaused { operation?.checkRequests() }
         if case .run = description.constraints.decision(circumstances, created: entry.created ?? .epoch) { return }
         suspend()
+    }
+
+    /// Ends the lease if the transfer has ended without its journal entry, so that it is repeated soon. Returns false if the entry
+    /// was ended.
+    func giveUp() -> Bool {
+        do throws(JournalError) {
+            try lease.end(.pending(after: RunningTransfer.shortestDelay), in: journal)
+            return true
+        } catch {
+            return false
+        }
     }
 
     /// The decision about the failure of the transfer. Nil: it has not failed by itself. Any thread.

@@ -91,7 +91,8 @@ package final class TransferDaemon: @unchecked Sendable {
         guard options.listener == nil else { return true }
         listener = nil
         try look()
-        if idleSince != nil { return true }
+        // The journal may be locked: transfers may wait.
+        if failingSince == nil, idleSince != nil { return true }
         listen()
         return false
     }
@@ -227,17 +228,21 @@ package final class TransferDaemon: @unchecked Sendable {
         let transfer = RunningTransfer(lease, of: journal, description)
         running[entry.number] = transfer
         note(entry.id, .started)
-        transfer.start(on: queue) { [self] error in ended(entry, error) }
+        transfer.start(on: queue, maximumRate: maximumRate(of: transfer)) { [self] error in ended(entry, error) }
         divideBandwidth()
     }
 
     private func divideBandwidth() {
-        guard let maximum = options.maximumRate else { return }
-        let sum = running.values.reduce(0) { $0 + $1.bandwidthShare }
         for transfer in running.values {
-            let rate = Double(maximum) * Double(transfer.bandwidthShare) / Double(sum)
-            transfer.setMaximumRate(max(Int(rate), 1))
+            if let rate = maximumRate(of: transfer) { transfer.setMaximumRate(rate) }
         }
+    }
+
+    /// Returns the part of the maximum rate that a running transfer has. Nil: unlimited.
+    private func maximumRate(of transfer: RunningTransfer) -> Int? {
+        guard let maximum = options.maximumRate else { return nil }
+        let sum = running.values.reduce(0) { $0 + $1.bandwidthShare }
+        return max(Int(Double(maximum) * Double(transfer.bandwidthShare) / Double(max(sum, 1))), 1)
     }
 
     /// Returns nil if the entry has changed, or if another worker has it.
@@ -269,19 +274,22 @@ package final class TransferDaemon: @unchecked Sendable {
     private func ended(_ entry: JournalEntry, _ error: NightjarError?) {
         let transfer = running.removeValue(forKey: entry.number)
         divideBandwidth()
+        let isInDoubt = error != nil && (try? journal.entry(entry.id))?.phase == .inDoubt
         switch (error, transfer?.endingAfterFailure) {
         case (nil, _):
             if let path = transfer?.path { spool.remove(path) }
             note(entry.id, .done)
             // After an error, the next look starts the program.
             try? programs.ended(entry, .done)
+        case (let error?, _) where isInDoubt: note(entry.id, .inDoubt, error.message)
         case (let error?, .failed):
             note(entry.id, .failed, error.message)
             try? programs.ended(entry, .failed)
-        case (let error?, .pending(let delay)) where (try? journal.entry(entry.id))?.phase == .inDoubt || delay > .zero:
-            let isInDoubt = (try? journal.entry(entry.id))?.phase == .inDoubt
-            let advice = isInDoubt ? "" : "; next attempt in \(delay.rounded) s"
-            note(entry.id, isInDoubt ? .inDoubt : .waiting, error.message + advice)
+        case (let error?, .pending(let delay)) where delay > .zero:
+            note(entry.id, .waiting, "\(error.message); next attempt in \(delay.rounded) s")
+        case (let error?, nil) where transfer?.giveUp() == true:
+            // For example, there was no thread to open the journal.
+            note(entry.id, .waiting, error.message)
         case (let error?, _): note(entry.id, .stopped, error.message)
         }
         lastLook = ContinuousClock.now - TransferDaemon.lookInterval

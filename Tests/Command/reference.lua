@@ -174,7 +174,7 @@ do
     for name in pairs(transfer) do found[name] = true end
   end
   -- Fields of transfers that have ended, and of those whose size is known.
-  for _, name in ipairs { "total", "error", "upload_url" } do found[name] = true end
+  for _, name in ipairs { "total", "rate", "error", "upload_url" } do found[name] = true end
   compare("nightjar.background_transfer", found, "object")
   checked["nightjar.background_transfer"] = true
 end

@@ -5,7 +5,7 @@
                                          input: each replaces the one before. Writes the names and the requests to standard output.
   fake_worker.py ask PATH COUNT NAME...  sends each request on COUNT connections at the same time. Writes an object with the
                                          responses, and the seconds until the end of the last connection, by name.
-  fake_worker.py bind PATH               makes a socket on which nobody listens
+  fake_worker.py bind PATH               makes a socket without a listener
   fake_worker.py pass SOCKETS COMMAND... runs a command that inherits sockets, like systemd
 """
 

@@ -233,7 +233,7 @@ end)
 test("the socket is accessible to its owner only, and is removed at the end of the worker", function(t)
   local running <close> = worker("--idle", "0.3")
   wait_for_socket()
-  -- Nobody can connect before the mode is set.
+  -- No program can connect before the mode is set.
   wait_until(function() return mode(socket()) == "600" end, "the mode of the socket")
   t:equal(mode(runtime .. "/nightjar"), "700")
   t:equal(running:wait().status, 0)
