@@ -23,7 +23,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* GNU extensions from glibc 2.29 and 2.34, for the tests that start child processes. `actions` is a
+/* GNU extensions from glibc 2.29 and 2.34, for functions that start child processes. `actions` is a
  * posix_spawn_file_actions_t, whose header conflicts with the Glibc module. */
 extern int posix_spawn_file_actions_addchdir_np(void *actions, const char *path);
 extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);

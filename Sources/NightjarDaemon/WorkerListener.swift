@@ -53,9 +53,11 @@ final class WorkerListener {
         let milliseconds = Int32(clamping: timeout.nanosecondsClamped / 1_000_000)
         guard poll(&awaited, nfds_t(awaited.count), milliseconds) >= 0 else { return }
         for index in connections.indices.reversed() {
-            if awaited[index + 2].revents != 0 {
-                if proceed(&connections[index], progress) { continue }
-            } else if connections[index].deadline > ContinuousClock.now {
+            let isReady = awaited[index + 2].revents != 0
+            // A peer that sends one byte at a time has no more time than others.
+            if connections[index].deadline > ContinuousClock.now,
+                !isReady || proceed(&connections[index], progress)
+            {
                 continue
             }
             close(connections.remove(at: index).descriptor)

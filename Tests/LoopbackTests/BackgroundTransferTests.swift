@@ -199,6 +199,20 @@ import Testing
         #expect(try transfers.list().isEmpty && access(journal + ".spool", F_OK) != 0)
     }
 
+    /// Only the files of contents are removed with their transfers.
+    @Test(arguments: ["file", "../file"]) func ownFileIsKept(name: String) throws {
+        try folder.write("file", "x")
+        let spool = JournalSpool(journal: journal)
+        mkdir(journal + ".spool", 0o700)
+        try folder.write("journal.db.spool/file", "x")
+        let path = journal + ".spool/" + name
+        let transfers = try Transfers(journal: journal)
+        try transfers.start("one", json: upload("\"from\": \"\(path)\""))
+        try transfers.remove("one")
+        spool.remove(path)
+        #expect(access(path, F_OK) == 0)
+    }
+
     /// The worker removes the files of contents that no transfer uses, after an hour.
     @Test func unusedContentsAreRemoved() throws {
         let transfers = try Transfers(journal: journal)

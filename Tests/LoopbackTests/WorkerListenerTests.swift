@@ -87,6 +87,18 @@ import Testing
         #expect(WorkerMessage.progress(from: response ?? []) == progress)
     }
 
+    /// A peer that sends a byte now and then gets no more time than an idle one.
+    @Test func slowPeerIsClosed() throws {
+        let client = try connect()
+        defer { close(client) }
+        let start = ContinuousClock.now
+        while received(client) == nil, ContinuousClock.now - start < .seconds(60) {
+            send(client, "x", 1, Int32(MSG_NOSIGNAL))
+            listener.wait(for: -1, timeout: .milliseconds(20)) { progress }
+        }
+        #expect(ContinuousClock.now - start < .seconds(60))
+    }
+
     @Test func socketIsRemovedAtTheEnd() throws {
         let socket = folder.file("run/other")
         do {

@@ -6,15 +6,8 @@ extension Transfers {
     ///
     /// - Throws: The errors of ``check(_:)``; `cancelled` if the Swift task is cancelled.
     public func wait(_ id: String) async throws(NightjarError) -> BackgroundTransfer {
-        if try get(id)?.state.isFinished == false { try wake() }
-        while true {
-            if let transfer = try ended(id) { return transfer }
-            do {
-                try await Task.sleep(for: Transfers.pause)
-            } catch {
-                throw NightjarError(.cancelled, "the wait for the transfer \(quoted(id)) was cancelled")
-            }
-        }
+        try wakeForWait(of: id)
+        return try await poll { () throws(NightjarError) in try ended(id) }
     }
 
     /// Waits for the end of a transfer, and blocks this thread meanwhile.
@@ -22,17 +15,9 @@ extension Transfers {
     /// - Parameter timeout: Nil: unlimited.
     /// - Throws: The errors of ``check(_:)``; `timeout`.
     package func waitBlocking(_ id: String, timeout: Duration?) throws(NightjarError) -> BackgroundTransfer {
-        let deadline = timeout.map { ContinuousClock.now + $0 }
-        if try get(id)?.state.isFinished == false { try wake() }
-        while true {
-            if let transfer = try ended(id) { return transfer }
-            if let timeout, let deadline, ContinuousClock.now >= deadline {
-                throw NightjarError(
-                    .timeout,
-                    "the transfer \(quoted(id)) did not end within \(timeout.rounded) s; it continues in the background",
-                    phase: .total)
-            }
-            usleep(useconds_t(Transfers.pause.nanosecondsClamped / 1000))
+        try wakeForWait(of: id)
+        return try pollBlocking("the transfer \(quoted(id)) did not end", timeout) { () throws(NightjarError) in
+            try ended(id)
         }
     }
 
@@ -44,19 +29,8 @@ extension Transfers {
     ///
     /// - Throws: `cancelled` if the Swift task is cancelled; `storage`.
     public func nextEnded() async throws(NightjarError) -> BackgroundTransfer? {
-        try wakeUnfinished()
-        while true {
-            switch try nextDelivery() {
-            case .ended(let transfer): return transfer
-            case .nothingLeft: return nil
-            case .later: break
-            }
-            do {
-                try await Task.sleep(for: Transfers.pause)
-            } catch {
-                throw NightjarError(.cancelled, "the wait for background transfers was cancelled")
-            }
-        }
+        try wakeForWait(of: nil)
+        return try await poll { () throws(NightjarError) in try nextDelivery() }.transfer
     }
 
     /// Like ``nextEnded()``, but blocks this thread.
@@ -64,36 +38,30 @@ extension Transfers {
     /// - Parameter timeout: Nil: unlimited.
     /// - Throws: `timeout`; `storage`.
     package func nextEndedBlocking(timeout: Duration?) throws(NightjarError) -> BackgroundTransfer? {
-        let deadline = timeout.map { ContinuousClock.now + $0 }
-        try wakeUnfinished()
-        while true {
-            switch try nextDelivery() {
-            case .ended(let transfer): return transfer
-            case .nothingLeft: return nil
-            case .later: break
-            }
-            if let timeout, let deadline, ContinuousClock.now >= deadline {
-                throw NightjarError(
-                    .timeout, "no background transfer ended within \(timeout.rounded) s; they continue", phase: .total)
-            }
-            usleep(useconds_t(Transfers.pause.nanosecondsClamped / 1000))
-        }
+        try wakeForWait(of: nil)
+        return try pollBlocking("no background transfer ended", timeout) { () throws(NightjarError) in
+            try nextDelivery()
+        }.transfer
     }
 
-    private enum Delivery {
-        case ended(BackgroundTransfer)
-        case nothingLeft
-        case later
+    /// The next end, or nil if no transfer is left.
+    private struct Delivery {
+        let transfer: BackgroundTransfer?
     }
 
-    private func nextDelivery() throws(NightjarError) -> Delivery {
+    /// Returns nil if the next transfer has not ended yet.
+    private func nextDelivery() throws(NightjarError) -> Delivery? {
         let all = try list()
-        for transfer in all where transfer.state.isFinished && deliver(transfer) { return .ended(transfer) }
-        return all.contains { !$0.state.isFinished } ? .later : .nothingLeft
+        if let transfer = nextDelivery(of: all) { return Delivery(transfer: transfer) }
+        return all.allSatisfy(\.state.isFinished) ? Delivery(transfer: nil) : nil
     }
 
-    private func wakeUnfinished() throws(NightjarError) {
-        if try list().contains(where: { !$0.state.isFinished }) { try wake() }
+    /// Wakes the worker if a transfer has not ended.
+    ///
+    /// - Parameter id: Nil: any transfer.
+    private func wakeForWait(of id: String?) throws(NightjarError) {
+        let awaited = if let id { try get(id).map { [$0] } ?? [] } else { try list() }
+        if !awaited.allSatisfy(\.state.isFinished) { try wake() }
     }
 
     /// Returns a transfer that has succeeded. Nil if the transfer has not ended.
@@ -102,6 +70,38 @@ extension Transfers {
         if let transfer, !transfer.state.isFinished { return nil }
         try check(id)
         return transfer
+    }
+
+    // MARK: Polling
+
+    /// Calls `body` until it returns a value.
+    private func poll<Value>(_ body: () throws(NightjarError) -> Value?) async throws(NightjarError) -> Value {
+        while true {
+            if let value = try body() { return value }
+            do {
+                try await Task.sleep(for: Transfers.pause)
+            } catch {
+                throw NightjarError(.cancelled, "the wait for background transfers was cancelled")
+            }
+        }
+    }
+
+    /// Calls `body` until it returns a value, and blocks this thread meanwhile.
+    ///
+    /// - Parameter failure: The start of the message of the error `timeout`.
+    private func pollBlocking<Value>(
+        _ failure: String, _ timeout: Duration?, _ body: () throws(NightjarError) -> Value?
+    ) throws(NightjarError) -> Value {
+        let deadline = timeout.map { ContinuousClock.now + $0 }
+        while true {
+            if let value = try body() { return value }
+            if let timeout, let deadline, ContinuousClock.now >= deadline {
+                throw NightjarError(
+                    .timeout, "\(failure) within \(timeout.rounded) s; the work continues in the background",
+                    phase: .total)
+            }
+            usleep(useconds_t(Transfers.pause.nanosecondsClamped / 1000))
+        }
     }
 
     /// The time between two reads of the journal.

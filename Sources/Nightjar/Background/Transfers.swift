@@ -17,6 +17,8 @@ public final class Transfers: Sendable {
     private struct Delivered: Hashable {
         let number: Int64
         let attempts: Int
+
+        init(_ transfer: BackgroundTransfer) { (number, attempts) = (transfer.number, transfer.attempts) }
     }
 
     /// - Parameters:
@@ -67,14 +69,19 @@ public final class Transfers: Sendable {
         do throws(JournalError) {
             added = try journal.add(entry)
         } catch {
-            // The transfer that has the id may use the same content.
-            if (try? get(id))?.path.isExactly(description.path) != true { spool.remove(description.path) }
             guard case .conflict = error.cause else { throw error.failure }
+            // The transfer that has the id may use the same content. If this is not known, a worker removes the content later.
+            if let other = try? get(id), !other.path.isExactly(description.path) { spool.remove(description.path) }
             throw NightjarError(
                 .invalidArgument,
                 "the journal has a transfer \(quoted(id)) with other options; use another id, or remove the transfer")
         }
-        if added.phase == .done { spool.remove(description.path) }
+        if added.phase == .done {
+            spool.remove(description.path)
+        } else if let content {
+            // An earlier transfer with the same content may have ended meanwhile, and its file was removed.
+            try spool.write(content, to: description.path)
+        }
         if !added.phase.isFinished { try worker.wake() }
         return try BackgroundTransfer(added)
     }
@@ -184,7 +191,7 @@ public final class Transfers: Sendable {
         discardContent(entry)
     }
 
-    /// Returns the log of the workers, oldest entry first. The workers keep the last 1 MiB.
+    /// Returns the log of the workers, oldest entry first. The workers keep at least the last 1 MiB.
     ///
     /// - Parameter id: Nil: the entries of all transfers.
     /// - Throws: `storage` if the log cannot be read.
@@ -198,10 +205,16 @@ public final class Transfers: Sendable {
         try use(body)
     }
 
-    /// Notes that the end of a transfer is returned. Returns false if it was returned before.
-    func deliver(_ transfer: BackgroundTransfer) -> Bool {
-        let end = Delivered(number: transfer.number, attempts: transfer.attempts)
-        return delivered.withLock { $0.insert(end).inserted }
+    /// Returns the first transfer that has ended and was not returned before.
+    ///
+    /// - Parameter all: All transfers of the journal.
+    func nextDelivery(of all: [BackgroundTransfer]) -> BackgroundTransfer? {
+        let ended = all.filter(\.state.isFinished).map { (transfer: $0, end: Delivered($0)) }
+        return delivered.withLock { delivered in
+            // Ends of transfers that were removed are forgotten.
+            delivered.formIntersection(ended.map(\.end))
+            return ended.first { delivered.insert($0.end).inserted }?.transfer
+        }
     }
 
     /// Lets the worker read the journal now. Starts a worker if none runs, and if an executable was given.

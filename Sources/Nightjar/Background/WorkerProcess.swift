@@ -13,7 +13,7 @@ struct WorkerProcess {
         guard stat(executable, &status) == 0, status.st_mode & S_IFMT == S_IFREG, access(executable, X_OK) == 0 else {
             throw NightjarError(
                 .invalidArgument,
-                "option \"transferd\" must be the path of the program nightjar, got \(quoted(path)), which is no executable file"
+                "option \"transferd\" must be the path of the program nightjar, got \(quoted(path)), which is not an executable file"
             )
         }
     }

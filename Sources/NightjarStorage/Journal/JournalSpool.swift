@@ -16,8 +16,13 @@ package struct JournalSpool: Sendable {
         "\(folder)/\(Hexadecimal.encode(Digest.sha256(Array(id.utf8) + [0] + content)))"
     }
 
-    /// Whether a path is that of a content.
-    package func has(_ path: String) -> Bool { path.hasPrefix(folder + "/") }
+    /// Whether a path is one that ``path(of:id:)`` returns.
+    private func has(_ path: String) -> Bool {
+        let start = Array("\(folder)/".utf8)
+        guard path.utf8.starts(with: start) else { return false }
+        let name = path.utf8.dropFirst(start.count)
+        return name.count == 64 && name.allSatisfy { Character(UnicodeScalar($0)).isHexDigit }
+    }
 
     /// Writes a content durably, unless it was written before.
     ///

@@ -90,12 +90,13 @@ local function open(path, transferd)
   function self.ended(options)
     local limit = check_options("transfers.ended", options, { timeout = "number" }).timeout or huge
     local returned, queue, first, is_first = {}, {}, 1, true
+    -- A transfer that was started again ends with more attempts.
+    local function key_of(transfer) return format("%q %d %s", transfer.id, transfer.attempts, transfer.created or 0) end
     local function next_transfer()
       while queue[first] do
         local transfer = queue[first]
         first = first + 1
-        -- A transfer that was started again ends with more attempts.
-        local key = format("%q %d %s", transfer.id, transfer.attempts, transfer.created or 0)
+        local key = key_of(transfer)
         if not returned[key] then
           returned[key] = true
           return transfer
@@ -107,11 +108,17 @@ local function open(path, transferd)
       while true do
         local transfer = next_transfer()
         if transfer then return transfer end
-        local is_left = false
+        local is_left, known = false, {}
         queue, first = {}, 1
         for each in self.list() do
-          if ENDED[each.state] then queue[#queue + 1] = each else is_left = true end
+          if ENDED[each.state] then
+            queue[#queue + 1] = each
+            known[key_of(each)] = returned[key_of(each)]
+          else
+            is_left = true
+          end
         end
+        returned = known -- the ends of removed transfers are forgotten
         transfer = next_transfer()
         if transfer then return transfer end
         if not is_left then return nil end
