@@ -109,7 +109,11 @@ struct TransferWorker {
     }
 
     /// Starts this command again in a session of its own, and does not wait for it.
+    ///
+    /// - Throws: `storage`, also if the journal cannot be used.
     private func detach(_ journal: String) throws(NightjarError) -> Int32 {
+        // The other process cannot report an error.
+        _ = try Transfers(journal: journal).get(" ")
         var words = ["transferd", "--journal", journal, "--idle", "\(options.idleTimeout.inSeconds)"]
         words += ["--concurrency", "\(options.concurrency)"]
         if let rate = options.maximumRate { words += ["--max-rate", "\(rate)"] }

@@ -1,3 +1,4 @@
+import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarStorage
@@ -132,11 +133,20 @@ final class RunningTransfer: @unchecked Sendable {
     /// Decides whether the transfer is repeated. Any thread.
     private func afterFailure(_ error: NightjarError) -> TransferEnding {
         if isSuspended.load(ordering: .relaxed) { return .pending(after: .zero) }
-        guard error.isRetryable || error.kind == .offline else { return .failed(error) }
+        guard error.isRetryable || RunningTransfer.isShortage(error) else { return .failed(error) }
         var random = SystemRandomNumberGenerator()
         let backoff = Backoff(base: RunningTransfer.shortestDelay, cap: RunningTransfer.longestDelay)
         let delay = backoff.wait(afterAttempt: lease.entry.attempts, using: &random)
         return .pending(after: max(delay, error.retryAfter ?? .zero))
+    }
+
+    /// Whether memory or descriptors were missing. Other transfers or programs may release them.
+    private static func isShortage(_ error: NightjarError) -> Bool {
+        switch error.kind {
+        case .noMemory: true
+        case .storage, .invalidRequest: [EMFILE, ENFILE, ENOMEM].contains(error.code)
+        default: false
+        }
     }
 
     private static let shortestDelay = Duration.seconds(2)

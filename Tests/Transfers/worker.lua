@@ -847,12 +847,12 @@ test("the environment of programs is that of the worker", function(t)
 end)
 
 local invalid_programs = {
-  { "no words", nightjar.array {}, "a program" },
+  { "no words", nightjar.array {}, "must have a program" },
   { "an object", { program = "true" }, "an array with a program and its arguments, found an object" },
   { "a text", "true", "an array with a program and its arguments, found a string" },
   { "a number", 5, "an array with a program and its arguments, found an integer" },
   { "null", nightjar.null, "an array with a program and its arguments, found null" },
-  { "a number as a word", { "true", 5 }, "a string, found an integer" },
+  { "a number as a word", { "true", 5 }, '"on_complete[2]" must be a string, found an integer' },
   { "null as a word", { "true", nightjar.null }, "a string, found null" },
   { "an empty program", { "" }, "a program and arguments without NUL" },
   { "a NUL", { "true", "a\0b" }, "a program and arguments without NUL" },
@@ -1062,9 +1062,9 @@ end
 
 -- --- Few resources ---
 
--- Runs workers with limits, each with a journal of its own. None may be ended by a signal, and after them, a worker without
--- a limit completes the transfers.
-local function check_limits(t, prefixes)
+-- Runs workers with limits, each with a journal of its own. None may be ended by another signal than `signals`, and after
+-- them, a worker without a limit completes the transfers.
+local function check_limits(t, prefixes, signals)
   nightjar.map(prefixes, function(prefix, number)
     local place = ("%s/limits/%d"):format(folder.path, number)
     local own, checks = nightjar.transfers.open(place .. "/journal.db"), {}
@@ -1085,9 +1085,11 @@ local function check_limits(t, prefixes)
       child:kill "TERM"
       local result, text = child:wait(), reading:join()
       local what = table.concat(prefix, " ") .. ": " .. text
-      t:truthy(result.signal == nil or result.signal == "TERM", ("ended by the signal %s: %s"):format(result.signal, what))
+      local signal = result.signal
+      local was_ended = (signals or {})[signal]
+      t:truthy(signal == nil or signal == "TERM" or was_ended, ("ended by the signal %s: %s"):format(signal, what))
       local is_done = own.get "transfer 1".state == "done" and own.get "transfer 2".state == "done"
-      if has_ended then t:truthy(is_done or text ~= "", "a failure is not reported: " .. what) end
+      if has_ended and not was_ended then t:truthy(is_done or text ~= "", "a failure is not reported: " .. what) end
     end
     if prefix.uid then shell("chown -R 0 \"$1\"", place) end
     for id in pairs(checks) do
@@ -1106,12 +1108,13 @@ test("a worker with few descriptors reports failures, and does not crash", funct
   check_limits(t, prefixes)
 end)
 
-test("a worker with little memory reports failures, and does not crash", function(t)
+-- Swift ends the process when a small allocation fails, with one of these signals.
+test("transfers complete after a worker with little memory, which may end", function(t)
   local prefixes = {}
   for megabytes = 40, 160, 10 do
     prefixes[#prefixes + 1] = { "sh", "-c", ("ulimit -v %d && exec \"$@\""):format(megabytes << 10), "sh" }
   end
-  check_limits(t, prefixes)
+  check_limits(t, prefixes, { ILL = true, TRAP = true, ABRT = true, SEGV = true })
 end)
 
 test("a worker with few threads reports failures, and does not crash", { skip = needs_root }, function(t)

@@ -74,6 +74,8 @@ package struct TransferDescription: Sendable, Equatable {
     package func makeConfiguration() throws(NightjarError) -> Configuration {
         var configuration = Configuration()
         try configuration.merge(client)
+        // Credentials and header fields of the client are sent only to the server of the transfer.
+        configuration.baseURL = try RequestURL(url).origin.description
         configuration.connectivity.allowsMetered =
             configuration.connectivity.allowsMetered && !constraints.needsUnmetered && !constraints.isDiscretionary
         return configuration
@@ -101,12 +103,11 @@ package struct TransferDescription: Sendable, Equatable {
 extension JSONValue {
     /// Reads a program and its arguments.
     func words(_ path: String) throws(NightjarError) -> [String] {
-        guard case .array(let items) = self, !items.isEmpty else {
+        guard case .array = self else {
             throw .mismatch(path, expected: "an array with a program and its arguments", self)
         }
-        var words: [String] = []
-        for item in items { words.append(try item.text(path)) }
-        guard words[0] != "", !words.contains(where: { $0.utf8.contains(0) }) else {
+        let words = try texts(path)
+        guard let program = words.first, !program.isEmpty, !words.contains(where: { $0.utf8.contains(0) }) else {
             throw NightjarError(
                 .invalidArgument, "option \(quoted(path)) must have a program and arguments without NUL characters")
         }
