@@ -4416,6 +4416,10 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  *                   user can read, and removed with the transfer or when the transfer is done
  *   json            like `body`, a JSON value. Sets `type` to application/json
  *   form            like `body`, an object of form fields. Sets `type` to application/x-www-form-urlencoded
+ *   body_base64     like `body`, any bytes, in base64 (RFC 4648 section 4)
+ *   multipart       like `body`, a form with files (RFC 7578): an array of {"name", "value"}, {"name", "bytes_base64"}
+ *                   and {"name", "file"}, each with `filename` and `content_type`; or an object of names and values or
+ *                   parts. The files are copied. Sets `type`
  *   method          the method of the request                                         default: GET; POST for uploads
  *   headers         an object of header fields
  *   client          an object of client options: headers, user_agent, timeout, redirect, tls, proxy, unix_socket, retry,
@@ -4434,7 +4438,7 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  * The options of nj_client_download, of nj_client_upload and of requests are also allowed, except `id`, `resume` and
  * those that have no meaning for a transfer. The journal must not have secrets: options with passwords, tokens or
  * cookies are rejected. The worker reads credentials from a store, for example `"auth": {"type": "oauth2", "store":
- * "keyring:work", ...}`.
+ * "keyring:work", ...}` in `client`. Credentials and header fields of `client` are sent only to the origin of the URL.
  * ================================================================================================================== */
 
 /** The state of a background transfer. */

@@ -1,10 +1,10 @@
 import Foundation
-import Nightjar
 import NightjarHTTP
 import NightjarStorage
 import NightjarTestSupport
 import Testing
 
+@testable import Nightjar
 @testable import NightjarDaemon
 
 /// The records of background transfers. Tests/Transfers/background.lua tests the worker.
@@ -162,6 +162,7 @@ import Testing
         (#""body": "tëxt""#, "tëxt", nil), (#""json": {"b": [1, null]}"#, #"{"b":[1,null]}"#, "application/json"),
         (#""form": {"a b": "ä&", "n": [1, true]}"#, "a+b=%C3%A4%26&n=1&n=true", "application/x-www-form-urlencoded"),
         (#""json": 1, "type": "text/x""#, "1", "text/x"), (#""body": """#, "", nil),
+        (#""body_base64": "dGV4dA==""#, "text", nil),
     ])
     func contentIsWrittenBesideTheJournal(options: String, content: String, type: String?) throws {
         let transfers = try Transfers(journal: journal)
@@ -189,7 +190,11 @@ import Testing
 
     @Test(arguments: [
         #""body": "x", "from": "/x""#, #""body": "x", "json": 1"#, #""body": 1"#, #""form": [1]"#,
-        #""form": {"a": {}}"#, "",
+        #""form": {"a": {}}"#, #""body_base64": "x""#, #""body": "x", "body_base64": "eA==""#, #""multipart": 1"#,
+        #""multipart": [{"name": "a"}]"#, #""multipart": [{"value": "x"}]"#, #""multipart": {"a": []}"#,
+        #""multipart": [{"name": "a", "value": "x", "file": "/etc/hostname"}]"#,
+        #""multipart": [{"name": "a", "bytes_base64": "x"}]"#, #""multipart": [{"name": "a", "valeu": "x"}]"#,
+        #""multipart": {"a": 1}, "type": "multipart/form-data""#, "",
     ])
     func invalidContentIsRejected(options: String) throws {
         let transfers = try Transfers(journal: journal)
@@ -197,6 +202,109 @@ import Testing
         let error = #expect(throws: NightjarError.self) { try transfers.start("one", json: upload(more)) }
         #expect(error?.kind == .invalidArgument || error?.kind == .decoding)
         #expect(try transfers.list().isEmpty && access(journal + ".spool", F_OK) != 0)
+    }
+
+    private func parts(_ parts: String) -> String { upload(#""protocol": "post", "multipart": \#(parts)"#) }
+
+    @Test func formIsWrittenWithItsFiles() throws {
+        try folder.write("file.txt", "content")
+        let transfers = try Transfers(journal: journal)
+        let options = parts(#"{"a": "x", "b": {"file": "\#(folder.file("file.txt"))"}, "c": {"bytes_base64": "AP8="}}"#)
+        let started = try transfers.start("one", json: options)
+        let form = try Data(contentsOf: URL(filePath: started.path))
+        let boundary = String(decoding: form.prefix { $0 != UInt8(ascii: "\r") }, as: UTF8.self)
+        var expected = Data(
+            """
+            \(boundary)\r
+            Content-Disposition: form-data; name="a"\r
+            \r
+            x\r
+            \(boundary)\r
+            Content-Disposition: form-data; name="b"; filename="file.txt"\r
+            Content-Type: text/plain\r
+            \r
+            content\r
+            \(boundary)\r
+            Content-Disposition: form-data; name="c"\r
+            \r
+
+            """.utf8)
+        expected += [0, 255] + Data("\r\n\(boundary)--\r\n".utf8)
+        #expect(form == expected)
+        let entry = try #require(try Journal(path: journal).entry("one"))
+        let type = try TransferDescription(bytes: entry.input).makeUploadSettings().contentType
+        #expect(type == "multipart/form-data; boundary=\(boundary.dropFirst(2))")
+    }
+
+    /// Bytes that move from one part or file to another make another form.
+    @Test func differentFormsAreDifferentTransfers() throws {
+        for (name, content) in [("a", "12"), ("b", "3"), ("c", "1"), ("d", "23")] {
+            try folder.write(name, Bytes(content.utf8))
+        }
+        let transfers = try Transfers(journal: journal)
+        func file(_ name: String) -> String { #"{"file": "\#(folder.file(name))", "filename": "x"}"# }
+        var paths: Set<String> = []
+        for (index, parts) in [
+            #"{"p": "12", "q": "3"}"#, #"{"p": "1", "q": "23"}"#, #"{"q": "3", "p": "12"}"#,
+            #"{"p": \#(file("a")), "q": \#(file("b"))}"#, #"{"p": \#(file("c")), "q": \#(file("d"))}"#,
+        ].enumerated() {
+            let started = try transfers.start("one", json: self.parts(parts))
+            #expect(try transfers.start("one", json: self.parts(parts)).path == started.path)
+            paths.insert(started.path)
+            #expect(paths.count == index + 1)
+            try transfers.remove("one")
+        }
+    }
+
+    /// The form is either complete, or an error is thrown and nothing is recorded.
+    @Test(arguments: [1, 100_000]) func formWithAChangingFileIsNotTorn(size: Int) throws {
+        func bytes(_ byte: UInt8, _ count: Int) -> Bytes { Bytes([UInt8](repeating: byte, count: count)) }
+        try folder.write("file", bytes(1, size))
+        let form = try TransferForm(
+            JSONValue(parsing: #"[{"name": "a", "file": "\#(folder.file("file"))"}]"#), "multipart")
+        func written() throws(NightjarError) -> [UInt8] {
+            var bytes: [UInt8] = []
+            try form.write { bytes += $0 }
+            return bytes
+        }
+        #expect(try written().count { $0 == 1 } == size)
+        for content in [bytes(2, size), bytes(1, size + 1), []] {
+            try folder.write("file", content)
+            let error = #expect(throws: NightjarError.self) { try written() }
+            #expect(error?.kind == .contentChanged && error?.message.contains("multipart") == true)
+        }
+        try FileManager.default.removeItem(atPath: folder.file("file"))
+        let error = #expect(throws: NightjarError.self) { try written() }
+        #expect(error?.kind == .invalidRequest && error?.message.contains(folder.file("file")) == true)
+    }
+
+    @Test(arguments: ["missing", ""]) func formWithAFileThatCannotBeReadIsRejected(name: String) throws {
+        let transfers = try Transfers(journal: journal)
+        let error = #expect(throws: NightjarError.self) {
+            try transfers.start("one", json: parts(#"{"a": {"file": "\#(folder.file(name))"}}"#))
+        }
+        #expect(error?.kind == .invalidRequest && error?.message.contains(folder.path) == true)
+        #expect(try transfers.list().isEmpty)
+    }
+
+    /// The worker has another working folder.
+    @Test func pathsOfTheClientAreAbsolute() throws {
+        let transfers = try Transfers(journal: journal)
+        let auth = #"{"type": "oauth2", "token_url": "/t", "client_id": "x", "store": "#
+        let client = #""tls": {"ca_file": "ca", "hosts": {"file": {"client_certificate": {"file": "/c", "key": "k"}}}}"#
+        for (index, (store, expected)) in [
+            (#""file:a""#, "file:FOLDER/a"), (#""sqlite:/a""#, "sqlite:/a"), (#"{"sqlite": "a"}"#, "FOLDER/a"),
+            (#""keyring:file""#, "keyring:file"),
+        ].enumerated() {
+            let more = #", "client": {"auth": \#(auth)\#(store)}, \#(client)}"#
+            try transfers.start("\(index)", json: options(more))
+            let entry = try #require(try Journal(path: journal).entry("\(index)"))
+            let text = String(decoding: entry.input, as: UTF8.self)
+            let current = FileManager.default.currentDirectoryPath
+            #expect(text.contains("\"\(expected.replacing("FOLDER", with: current))\""))
+            #expect(text.contains(#""ca_file":"\#(current)/ca""#) && text.contains(#""key":"\#(current)/k""#))
+            #expect(text.contains(#""file":"/c""#))
+        }
     }
 
     /// Only the files of contents are removed with their transfers.

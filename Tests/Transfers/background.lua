@@ -201,7 +201,9 @@ test("a source that has gone is an error", function(t)
   t:raises("invalid_request", function() transfers.get "one":wait { timeout = 30 } end)
 end)
 
-test("a server that is down for some time delays the transfers", function(t)
+-- Many kills mean a long run of the tests.
+local outage = kills >= 50 and 30 or 0
+test("a server that is down for some time delays the transfers", { timeout = 240 }, function(t)
   local first = process.spawn { command, "demo", "--port", "0", stdout = "pipe" }
   local port = first.stdout:line():match ":(%d+)"
   first:kill()
@@ -210,12 +212,13 @@ test("a server that is down for some time delays the transfers", function(t)
   local planned = { id = "one", download = ("http://127.0.0.1:%s/file?%s"):format(port, query), to = folder.path .. "/one" }
   transfers.start(planned)
   local running <close> = worker()
+  nightjar.sleep(outage)
   wait_until(function()
     local transfer = transfers.get "one"
     return transfer.attempts >= 2 and transfer.state == "waiting"
   end)
   local again <close> = process.spawn { command, "demo", "--port", port, stdout = "null" }
-  transfers.get "one":wait { timeout = 60 }
+  transfers.get "one":wait { timeout = 180 }
   t:equal(files.hash(planned.to), files.digest { size = size, seed = 3 })
 end)
 
@@ -275,6 +278,112 @@ test("a content is kept until its transfer is removed", function(t)
   t:equal(fs.read(planned.path), '{"a":1}')
   planned:acknowledge()
   t:equal(fs.list(path .. ".spool"), {})
+end)
+
+-- Returns what the demo API has read from a form.
+local function parts_of(form)
+  local boundary = form:match "^%-%-(%w+)\r\n"
+  local headers = { ["content-type"] = "multipart/form-data; boundary=" .. boundary }
+  return nightjar.client { base_url = files.origin }:post("/form", { body = form, headers = headers }).json.parts
+end
+
+test("bytes that are not UTF-8 are uploaded", function(t)
+  local run, bytes = sources.new_run "background", ("\0\xFF\xC3text"):rep(100)
+  local planned = transfers.start { id = "one", upload = with_query("/tus", { run = run }), body = bytes, protocol = "tus" }
+  t:equal(fs.read(planned.path), bytes)
+  local running <close> = worker()
+  planned:wait { timeout = 30 }
+  local log = sources.log(run)
+  t:equal(log[#log].sha256, nightjar.hash.sha256(bytes), sources.describe(log))
+end)
+
+test("a form with files is uploaded as it was at the start", function(t)
+  local file = folder.path .. "/photo.png"
+  local bytes = sources.content(700001, 5)
+  fs.write(file, bytes)
+  fs.write(folder.path .. "/empty", "")
+  local options = { id = "one", upload = files.origin .. "/form", protocol = "post", multipart = {
+    { name = "title", value = "tëxt" }, { name = "raw", bytes = "\0\xFF" }, { name = "photo", file = file },
+    { name = "nothing", file = folder.path .. "/empty", filename = "a.txt", content_type = "text/x" },
+  } }
+  local planned = transfers.start(options)
+  local form = fs.read(planned.path)
+  t:equal(transfers.start(options).path, planned.path)
+  local parts = {}
+  for index, part in ipairs(parts_of(form)) do
+    parts[index] = { part.name, part.bytes, tostring(part.filename), tostring(part.content_type) }
+  end
+  t:equal(parts, {
+    { "title", 5, "null", "null" }, { "raw", 2, "null", "null" }, { "photo", #bytes, "photo.png", "image/png" },
+    { "nothing", 0, "a.txt", "text/x" },
+  })
+  t:truthy(form:find(bytes, 1, true))
+  -- Another content of the file is another transfer.
+  fs.write(file, bytes:reverse())
+  local err = t:raises("invalid_argument", transfers.start, options)
+  t:matches(err.message, "other options")
+  t:equal(#fs.list(path .. ".spool"), 1)
+  fs.remove(file)
+  local running <close> = worker()
+  t:equal(planned:wait { timeout = 30 }.state, "done")
+  t:equal(fs.list(path .. ".spool"), {})
+end)
+
+test("a form is given by the names of its parts", function(t)
+  local planned = transfers.start { id = "one", upload = files.origin .. "/form", protocol = "post",
+    multipart = { a = "x", b = { bytes = "\xFF", filename = "b.bin" }, c = 3, d = "\xFE" } }
+  local parts = {}
+  for _, part in ipairs(parts_of(fs.read(planned.path))) do parts[part.name] = part.preview .. " " .. tostring(part.filename) end
+  t:equal(parts, { a = "x null", b = "/w== b.bin", c = "3 null", d = "/g== null" })
+end)
+
+-- --- Logins ---
+
+-- Returns the options of a client whose login is in a file, and the path of the file.
+local function login()
+  local store = folder.path .. "/login"
+  local auth = { type = "oauth2", token_url = files.origin .. "/v1/oauth/token", client_id = "demo", store = "file:" .. store }
+  local api = nightjar.client { base_url = files.origin }
+  local tokens = api:post("/v1/auth/login", { json = { email = "ada@example.org", password = "moonlight" } }).json
+  local first <close> = nightjar.client { base_url = files.origin, auth = with(auth, {
+    access_token = tokens.access_token, refresh_token = tokens.refresh_token }) }
+  api:post("/__control", { json = { expire_access_tokens = true } })
+  assert(first:get "/v1/me".json.handle == "ada")
+  return { auth = auth }, store
+end
+
+test("workers and programs refresh a login once", function(t)
+  local api = nightjar.client { base_url = files.origin }
+  local function refreshes() return api:get "/__stats".json.auth.refreshes end
+  local client = login()
+  api:post("/__control", { json = { expire_access_tokens = true } })
+  local before = refreshes()
+  for number = 1, 4 do
+    transfers.start { id = "transfer " .. number, download = files.origin .. "/v1/me", to = folder.path .. "/" .. number, client = client }
+  end
+  local running <close> = worker()
+  local own <close> = nightjar.client { base_url = files.origin, auth = client.auth }
+  t:equal(own:get "/v1/me".json.handle, "ada")
+  for number = 1, 4 do
+    transfers.get("transfer " .. number):wait { timeout = 30 }
+    t:matches(fs.read(folder.path .. "/" .. number), '"ada"')
+  end
+  t:equal(refreshes() - before, 1)
+end)
+
+test("a login that has gone is an error", function(t)
+  local client, store = login()
+  local planned = transfers.start { id = "one", download = files.origin .. "/v1/me", to = folder.path .. "/one", client = client }
+  fs.remove(store)
+  local running <close> = worker()
+  local err = t:raises("unauthorized", function() planned:wait { timeout = 30 } end)
+  t:matches(err.message, "log in again")
+  t:equal(fs.exists(folder.path .. "/one"), false)
+  -- After another login, the transfer can be continued.
+  login()
+  transfers.retry "one"
+  planned:wait { timeout = 30 }
+  t:matches(fs.read(folder.path .. "/one"), '"ada"')
 end)
 
 -- --- Constraints ---

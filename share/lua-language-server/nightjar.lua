@@ -288,18 +288,19 @@ function network_changes:close() end
 ---| "interface" # The interface of the preferred default route.
 ---| "kind" # The kind of the primary connection; nil if unknown.
 
----Options of nightjar.transfers.start: download and to, or upload and one of from, body, json and form. The options of downloads or uploads can be added, except resume and functions. Of the options of calls, these can be added: allow_body_on_get, compress, cookies, decompress, expect_continue, headers, idempotency_key, redirect, respect_retry_after, retry, timeout and wait_for_connectivity.
+---Options of nightjar.transfers.start: download and to, or upload and one of from, body, json, form and multipart. The options of downloads or uploads can be added, except resume and functions. Of the options of calls, these can be added: allow_body_on_get, compress, cookies, decompress, expect_continue, headers, idempotency_key, redirect, respect_retry_after, retry, timeout and wait_for_connectivity.
 ---@class nightjar.background_transfer_options
 ---@field id? string The id of the transfer in the journal, 1 to 256 bytes. Required. Default: none.
 ---@field download? string The URL of a download, with its scheme. Default: none.
 ---@field to? string The path of the file of a download. Its folder must exist. A path that ends with a slash, or that is a folder, is the folder of the file. Default: none.
 ---@field upload? string The URL of an upload, with its scheme. Default: none.
 ---@field from? string The path of the file of an upload. Default: none.
----@field body? string The content of an upload without a file, in UTF-8. It is written to a file beside the journal that only the user can read, and removed with the transfer or when the transfer is done. The same applies to json and form. Default: none.
+---@field body? string The content of an upload without a file: any bytes. It is written to a file beside the journal that only the user can read, and removed with the transfer or when the transfer is done. The same applies to json, form and multipart. Default: none.
 ---@field json? any The content of an upload, encoded as JSON. Sets type to application/json. Default: none.
 ---@field form? table The content of an upload: the names and values of a form. Sets type to application/x-www-form-urlencoded. Default: none.
+---@field multipart? table The content of an upload as multipart/form-data, as in calls: a list of { name =, value = }, { name =, file = path } or { name =, bytes =, filename = }. The files are copied. Sets type. Default: none.
 ---@field method? string The method. Only GET for a download. Default: GET for a download; that of the protocol for an upload.
----@field client? nightjar.client_options Options of the worker's client: allow_constrained, allow_metered, auth, decompress, headers, max_connections_per_host, proxy, redirect, respect_retry_after, retry, timeout, tls, unix_socket and user_agent. auth must have the type oauth2 and a store. Default: none.
+---@field client? nightjar.client_options Options of the worker's client: allow_constrained, allow_metered, auth, decompress, headers, max_connections_per_host, proxy, redirect, respect_retry_after, retry, timeout, tls, unix_socket and user_agent. auth must have the type oauth2 and a store. Credentials and headers are sent only to the origin of the URL. Default: none.
 ---@field not_before? number The time before which the transfer does not start, in seconds since 1970. Default: none.
 ---@field unmetered? boolean Whether the transfer waits while the network is metered. Default: false.
 ---@field discretionary? boolean Whether the transfer waits while the network is metered, and while the machine runs on battery. Default: false.

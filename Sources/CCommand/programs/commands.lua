@@ -214,6 +214,9 @@ An item is another option of the transfer or a header:
   name=value       an option, as in attempts=3 overwrite=false type=text/csv
   name:=json       an option with a JSON value     name[a]=value  a nested option
   Name:text        a header
+The content of an upload without a file, in place of -u:
+  json:=json       json[name]=value        form[name]=value
+  multipart[name]=value   multipart[name]@file    a form with files; multipart[name]@file;type=text/csv
 
 If the journal has a transfer with the same id and options, nothing changes, and that transfer is written. The same id
 with other options is an error. The journal must not contain secrets: use a login of the type oauth2 with a store, as in

@@ -146,19 +146,30 @@ local function read_literal(field)
   if type(value) == "number" or type(value) == "boolean" then field[2], field.json = nil, field[2] end
 end
 
--- Adds the options of items such as attempts=3 and metadata[name]=notes. Returns their headers.
-local function add_items(options, words)
-  local read = items.read(words)
+-- Takes the items multipart[name]=value and multipart[name]@file from the list. Returns the parts in their order.
+local function take_parts(fields)
+  local parts, others = {}, {}
+  for _, field in ipairs(fields) do
+    local name = field[1]:match "^multipart%[([^%]]+)%]$"
+    if name then field[1] = name end
+    table.insert(name and parts or others, field)
+  end
+  return #parts > 0 and items.multipart(parts) or nil, others
+end
+
+-- Adds the options of items such as attempts=3 and metadata[name]=notes to `options`.
+local function add_items(options, read)
   if #read.query > 0 then
     items.refuse("%s==%s: a transfer has no query items; write the query in the URL", text.safe(read.query[1][1]), text.safe(read.query[1][2]))
   end
-  for _, field in ipairs(read.fields) do read_literal(field) end
-  local added = #read.fields > 0 and nightjar.json.decode(items.json(read.fields)) or {}
+  local fields
+  options.multipart, fields = take_parts(read.fields)
+  for _, field in ipairs(fields) do read_literal(field) end
+  local added = #fields > 0 and nightjar.json.decode(items.json(fields)) or {}
   for name, value in pairs(added) do
     if options[name] ~= nil then items.refuse("option %s was given twice", text.safe(tostring(name))) end
     options[name] = value
   end
-  return read.headers
 end
 
 -- Adds the headers of -H and of items.
@@ -186,20 +197,21 @@ end
 
 function actions.start(words)
   local count = (words.download and 1 or 0) + (words.upload and 1 or 0) + (words.data and 1 or 0)
-  if count ~= 1 then
-    items.refuse(count > 1 and "only one of -d FILE, -u FILE and --data TEXT can be used"
-      or "one of -d FILE (download), -u FILE (upload) and --data TEXT (upload) is required")
-  end
+  if count > 1 then items.refuse "only one of -d FILE, -u FILE and --data TEXT can be used" end
   if words.protocol and words.download then items.refuse "--protocol requires an upload, -u FILE or --data TEXT" end
   if words.connections and not words.download then items.refuse "--connections requires a download, -d FILE" end
-  local options = { id = words.id }
+  local options, read = { id = words.id }, items.read(words.item)
   if words.download then
     options.download, options.to = words.url, words.download
   else
     options.upload, options.from, options.body = words.url, words.upload, words.data
   end
   for _, name in ipairs(flags) do options[name] = words[name] or nil end
-  add_headers(options, words, add_items(options, words.item))
+  add_items(options, read)
+  if count == 0 and options.json == nil and not options.form and not options.multipart then
+    items.refuse "one of -d FILE (download), -u FILE (upload) and --data TEXT (upload) is required, or an item such as form[name]=value"
+  end
+  add_headers(options, words, read.headers)
   write_lines { open(words).start(options) }
   return 0
 end

@@ -4,7 +4,7 @@ import NightjarStorage
 extension TransferDescription {
     /// Reads the options of a background transfer: `{download = URL, to = PATH}` or `{upload = URL, from = PATH}`, with
     /// `method`, `client`, the options of requests and of downloads or uploads, and the constraints. An upload can have
-    /// `body`, `json` or `form` in place of `from`.
+    /// `body`, `body_base64`, `json`, `form` or `multipart` in place of `from`.
     ///
     /// - Parameter place: Returns the path at which a content of the options will be written. The caller writes it.
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or an invalid value, and for an option
@@ -22,8 +22,14 @@ extension TransferDescription {
         }
         let body = kind == .upload ? try TransferBody(value) : nil
         var parts = try Parts(members, kind)
-        if let type = body?.type, !parts.settings.contains(where: { $0.name == "type" }) {
-            parts.settings.append(.init("type", .string(type)))
+        if let type = body?.type {
+            if !parts.settings.contains(where: { $0.name == "type" }) {
+                parts.settings.append(.init("type", .string(type)))
+            } else if value["multipart"] != nil {
+                throw NightjarError(
+                    .invalidArgument,
+                    "the option type cannot be used with multipart, whose type has the boundary; remove it")
+            }
         }
         self.init(
             kind: kind, url: try (value[kind.rawValue] ?? .null).text(kind.rawValue),
@@ -33,7 +39,8 @@ extension TransferDescription {
                 .object(parts.constraints), to: TransferConstraints()),
             onComplete: try value["on_complete"].map { (words) throws(NightjarError) in try words.words("on_complete") }
                 ?? [],
-            client: value["client"] ?? .object([]), request: .object(parts.request), settings: .object(parts.settings))
+            client: try TransferDescription.withAbsolutePaths(client: value["client"] ?? .object([])),
+            request: .object(parts.request), settings: .object(parts.settings))
         try checkSecrets()
         try checkParts()
     }
@@ -62,17 +69,19 @@ extension TransferDescription {
                 } else if ofRequest.contains(member.name) {
                     request.append(member)
                 } else {
-                    throw Parts.unknown(member.name, own + ofSettings + ofConstraints + ofRequest)
+                    throw Parts.unknown(member.name, own + ofSettings + ofConstraints + ofRequest, kind)
                 }
             }
         }
 
-        private static func unknown(_ name: String, _ known: [String]) -> NightjarError {
+        private static func unknown(
+            _ name: String, _ known: [String], _ kind: BackgroundTransfer.Kind
+        ) -> NightjarError {
             let known = known.sorted()
             let hint = nearestName(to: name, among: known).map { "; did you mean \"\($0)\"?" }
             return NightjarError(
                 .invalidArgument,
-                "unknown option \(quoted(name)) of a background transfer"
+                "unknown option \(quoted(name)) of a background \(kind.rawValue)"
                     + (hint ?? "; the known options are \(known.joined(separator: ", "))"))
         }
 
@@ -90,7 +99,8 @@ extension TransferDescription {
         case (nil, let spooled?): return spooled
         case (.some, .some):
             throw NightjarError(
-                .invalidArgument, "an upload needs the option from, or one of body, json and form, but not both")
+                .invalidArgument,
+                "an upload needs the option from, or one of body, json, form and multipart, but not both")
         case (nil, nil):
             throw NightjarError(.invalidArgument, "option \(quoted(name)) is missing: the path of the file")
         }
@@ -155,12 +165,18 @@ extension TransferDescription {
         guard case .object(let members) = auth else { return }
         for member in members where !loginOptions.contains(member.name) { throw secret("\(path).\(member.name)") }
         try check(texts: auth, path)
-        guard auth["type"] == .string("oauth2"), let store = auth["store"], store != .string("memory") else {
+        guard auth["type"] == .string("oauth2"), let store = auth["store"], isLasting(store) else {
             throw NightjarError(
                 .invalidArgument,
                 "option \(quoted(path)) of a background transfer must be a login of the type oauth2 with a store, so that the worker can read and refresh the token"
             )
         }
+    }
+
+    /// Whether the worker can read the logins of a store.
+    private static func isLasting(_ store: JSONValue) -> Bool {
+        guard case .object = store else { return store != .string("memory") }
+        return ["file", "sqlite", "keyring"].contains { store[$0] != nil }
     }
 
     private static func check(headers: JSONValue, _ path: String) throws(NightjarError) {

@@ -58,12 +58,12 @@ public final class Transfers: Sendable {
     package func start(_ id: String, json options: UnsafeRawBufferPointer) throws(NightjarError) -> BackgroundTransfer {
         try TransferSettings.check(id: id)
         let spool = JournalSpool(journal: path)
-        var content: [UInt8]?
+        var content: TransferBody?
         let description = try TransferDescription(json: options) { body in
-            content = body.bytes
-            return spool.path(of: body.bytes, id: id)
+            content = body
+            return spool.path(of: body.digest, id: id)
         }
-        if let content { try spool.write(content, to: description.path) }
+        if let content { try spool.write(to: description.path, content.write) }
         let entry = NewJournalEntry(id: id, kind: Transfers.kind, input: try description.bytes)
         let added: JournalEntry
         do throws(JournalError) {
@@ -80,7 +80,7 @@ public final class Transfers: Sendable {
             spool.remove(description.path)
         } else if let content {
             // An earlier transfer with the same content may have ended meanwhile, and its file was removed.
-            try spool.write(content, to: description.path)
+            try spool.write(to: description.path, content.write)
         }
         if !added.phase.isFinished { try worker.wake() }
         return try BackgroundTransfer(added)

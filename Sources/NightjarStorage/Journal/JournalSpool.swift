@@ -12,8 +12,10 @@ package struct JournalSpool: Sendable {
     package init(journal path: String) { journal = path }
 
     /// Returns the path of a content. Different contents of one id have different paths.
-    package func path(of content: [UInt8], id: String) -> String {
-        "\(folder)/\(Hexadecimal.encode(Digest.sha256(Array(id.utf8) + [0] + content)))"
+    ///
+    /// - Parameter digest: The digest of the content.
+    package func path(of digest: [UInt8], id: String) -> String {
+        "\(folder)/\(Hexadecimal.encode(Digest.sha256(Array(id.utf8) + [0] + digest)))"
     }
 
     /// Whether a path is one that ``path(of:id:)`` returns.
@@ -26,14 +28,19 @@ package struct JournalSpool: Sendable {
 
     /// Writes a content durably, unless it was written before.
     ///
-    /// - Parameter path: A path that ``path(of:id:)`` has returned.
-    /// - Throws: `storage`.
-    package func write(_ content: [UInt8], to path: String) throws(NightjarError) {
+    /// - Parameters:
+    ///   - path: A path that ``path(of:id:)`` has returned.
+    ///   - produce: Writes the content in pieces.
+    /// - Throws: `storage`, and the errors of `produce`.
+    package func write(
+        to path: String,
+        _ produce: (_ write: ([UInt8]) throws(NightjarError) -> Void) throws(NightjarError) -> Void
+    ) throws(NightjarError) {
         // The folder of the journal may not exist yet.
         do throws(DatabaseError) { _ = try JournalPath.prepare(journal) } catch { throw JournalError(error).failure }
         mkdir(folder, 0o700)
         guard access(path, F_OK) != 0 else { return }
-        try PrivateFile(path, "spooled content").replace(with: content)
+        try PrivateFile(path, "spooled content").replace(produce)
     }
 
     /// Removes a content. Ignores other paths.

@@ -159,21 +159,39 @@ package struct PrivateFile: Sendable {
 
     /// Replaces the file atomically and durably. Calls for the same file must not overlap.
     func replace(with content: [UInt8]) throws(NightjarError) {
+        try replace { (write) throws(NightjarError) in try write(content) }
+    }
+
+    /// Replaces the file atomically and durably by a content that is written in pieces. Calls for the same file must not
+    /// overlap.
+    ///
+    /// - Throws: `storage`, and the errors of `produce`. The previous content is then unchanged.
+    func replace(
+        _ produce: (_ write: ([UInt8]) throws(NightjarError) -> Void) throws(NightjarError) -> Void
+    ) throws(NightjarError) {
         let place = try place()
         let temporary = place + PrivateFile.temporarySuffix
         // Removes a file that a killed process left behind.
         unlink(temporary)
         let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "written") }
-        // The mode is set again, because the umask may have removed permissions of the owner.
-        var code = fchmod(descriptor, 0o600) == 0 ? 0 : errno
-        if code == 0 { code = withoutFileSizeSignal { PrivateFile.write(content, to: descriptor) } }
-        if code == 0, fsync(descriptor) != 0 { code = errno }
-        if close(descriptor) != 0, code == 0, errno != EINTR { code = errno }
-        if code == 0, rename(temporary, place) != 0 { code = errno }
-        guard code == 0 else {
+        var isOpen = true
+        do throws(NightjarError) {
+            // The mode is set again, because the umask may have removed permissions of the owner.
+            guard fchmod(descriptor, 0o600) == 0 else { throw failure(errno: errno, doing: "written") }
+            try produce { content throws(NightjarError) in
+                let code = withoutFileSizeSignal { PrivateFile.write(content, to: descriptor) }
+                guard code == 0 else { throw failure(errno: code, doing: "written") }
+            }
+            guard fsync(descriptor) == 0 else { throw failure(errno: errno, doing: "written") }
+            isOpen = false
+            guard close(descriptor) == 0 || errno == EINTR, rename(temporary, place) == 0 else {
+                throw failure(errno: errno, doing: "written")
+            }
+        } catch {
+            if isOpen { close(descriptor) }
             unlink(temporary)
-            throw failure(errno: code, doing: "written")
+            throw error
         }
         try syncFolder(of: place)
     }

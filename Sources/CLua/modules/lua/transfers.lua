@@ -4,7 +4,7 @@ local nightjar, native = ...
 local work, raise, misuse, got = native.work, native.raise, native.misuse, native.got
 local check_options, now, sleep_until = native.options, native.now, native.sleep_until
 local type, pairs, ipairs, setmetatable, format, huge = type, pairs, ipairs, setmetatable, string.format, math.huge
-local encode, decode = nightjar.json.encode, nightjar.json.decode
+local encode, decode, base64, utf8_len = nightjar.json.encode, nightjar.json.decode, nightjar.base64.encode, utf8.len
 
 -- Nanoseconds between two reads of transfer:wait.
 local PAUSE = 100 * 1000 * 1000
@@ -21,6 +21,31 @@ local function set(transfer, text)
   for name in pairs(transfer) do transfer[name] = nil end
   for name, value in pairs(decode(text)) do transfer[name] = value end
   return transfer
+end
+
+-- Moves the bytes of a field to a field with their base64: JSON cannot have other texts than UTF-8.
+local function move_bytes(fields, name, new_name)
+  if type(fields[name]) ~= "string" or fields[new_name] then return end
+  fields[name], fields[new_name] = nil, base64(fields[name])
+end
+
+local function is_binary(value) return type(value) == "string" and not utf8_len(value) end
+
+-- Returns the option multipart for JSON.
+local function encode_parts(parts)
+  if type(parts) ~= "table" then return parts end
+  local encoded = {}
+  for name, part in pairs(parts) do
+    if type(part) == "table" or is_binary(part) then
+      local fields = {}
+      for field, value in pairs(type(part) == "table" and part or { value = part }) do fields[field] = value end
+      move_bytes(fields, "bytes", "bytes_base64")
+      if is_binary(fields.value) then move_bytes(fields, "value", "bytes_base64") end
+      part = fields
+    end
+    encoded[name] = part
+  end
+  return encoded
 end
 
 -- Returns the functions for the transfers of a journal. `path` is empty for the journal of the user. `transferd` is the
@@ -44,6 +69,8 @@ local function open(path, transferd)
       end
       if name ~= "id" then rest[name] = value end
     end
+    if is_binary(rest.body) then move_bytes(rest, "body", "body_base64") end
+    rest.multipart = encode_parts(rest.multipart)
     return made(work("transfers.start", path, transferd, check_id(options.id, "transfers.start"), encode(rest)))
   end
 
