@@ -4401,7 +4401,8 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  * journal can read and control it.
  *
  * The functions block for some milliseconds, for at most 5 seconds while another process locks the journal, and for at
- * most half a second if the worker does not report the progress. They send no requests.
+ * most half a second if the worker does not report the progress. nj_transfers_start also blocks while it copies the
+ * files of a form. They send no requests.
  *
  * A transfer keeps its result until it is removed. The worker repeats temporary failures with increasing delays, until
  * the time limit of the transfer. A transfer whose request must not be repeated is in doubt if its response is lost.
@@ -4414,9 +4415,9 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  *   from            the path of its file, which must not change
  *   body            in place of `from`, the content: a text. It is written to a file beside the journal that only the
  *                   user can read, and removed with the transfer or when the transfer is done
+ *   body_base64     like `body`, any bytes, in base64 (RFC 4648 section 4)
  *   json            like `body`, a JSON value. Sets `type` to application/json
  *   form            like `body`, an object of form fields. Sets `type` to application/x-www-form-urlencoded
- *   body_base64     like `body`, any bytes, in base64 (RFC 4648 section 4)
  *   multipart       like `body`, a form with files (RFC 7578): an array of {"name", "value"}, {"name", "bytes_base64"}
  *                   and {"name", "file"}, each with `filename` and `content_type`; or an object of names and values or
  *                   parts. The files are copied. Sets `type`

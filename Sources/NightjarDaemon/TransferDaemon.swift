@@ -99,16 +99,18 @@ package final class TransferDaemon: @unchecked Sendable {
 
     /// Removes the contents of uploads whose entries were removed or never added.
     private func removeUnusedContents() {
-        var used: Set<String> = []
-        for phase in [JournalPhase.pending, .running, .failed, .cancelled, .inDoubt] {
-            guard let entries = try? entries(in: phase) else { return }
-            for entry in entries {
-                // The entry of a later version may have a content.
-                guard let description = try? TransferDescription(bytes: entry.input) else { return }
-                used.insert(description.path)
+        spool.removeOthers(olderThan: TransferDaemon.longestStart) {
+            var used: [String] = []
+            for phase in [JournalPhase.pending, .running, .failed, .cancelled, .inDoubt] {
+                guard let entries = try? entries(in: phase) else { return nil }
+                for entry in entries {
+                    // The entry of a later version may have a content.
+                    guard let description = try? TransferDescription(bytes: entry.input) else { return nil }
+                    used.append(description.path)
+                }
             }
+            return used
         }
-        spool.removeOthers(olderThan: TransferDaemon.longestStart) { used.contains($0) }
     }
 
     // MARK: The socket
@@ -277,7 +279,7 @@ package final class TransferDaemon: @unchecked Sendable {
         let isInDoubt = error != nil && (try? journal.entry(entry.id))?.phase == .inDoubt
         switch (error, transfer?.endingAfterFailure) {
         case (nil, _):
-            if let path = transfer?.path { spool.remove(path) }
+            if let path = transfer?.path { spool.remove(path) { journal.usesContent(path, id: entry.id) } }
             note(entry.id, .done)
             // After an error, the next look starts the program.
             try? programs.ended(entry, .done)

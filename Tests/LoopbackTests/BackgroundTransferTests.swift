@@ -254,6 +254,83 @@ import Testing
             #expect(paths.count == index + 1)
             try transfers.remove("one")
         }
+        // A JSON text that describes a form is not that form.
+        let text = #"[{"name":"a","value":"x"}]"#
+        let json = try transfers.start("json", json: upload("\"json\": \(text)"))
+        try transfers.remove("json")
+        #expect(try transfers.start("json", json: parts(text)).path != json.path)
+    }
+
+    /// Programs can name the journal by different paths.
+    @Test(arguments: ["./journal.db", "link/journal.db", "link.db"]) func contentIsRecognizedByOtherPathsOfTheJournal(
+        name: String
+    ) throws {
+        try folder.write("journal.db", Bytes())
+        #expect(symlink(folder.path, folder.file("link")) == 0)
+        #expect(symlink(journal, folder.file("link.db")) == 0)
+        let options = upload(#""body": "x""#)
+        let first = try Transfers(journal: journal)
+        let other = try Transfers(journal: folder.file(name))
+        for (starter, remover) in [(first, other), (other, first)] {
+            let path = try starter.start("one", json: options).path
+            #expect(try remover.start("one", json: options).path == path)
+            try starter.pause("one")
+            var times = [timespec(tv_sec: 1, tv_nsec: 0), timespec(tv_sec: 1, tv_nsec: 0)]
+            #expect(utimensat(AT_FDCWD, path, &times, 0) == 0)
+            for journal in [journal, folder.file(name)] {
+                var options = TransferDaemon.Options()
+                options.idleTimeout = .zero
+                try TransferDaemon(journal: journal, options).run()
+            }
+            #expect(access(path, F_OK) == 0)
+            try remover.remove("one")
+            #expect(access(path, F_OK) != 0)
+        }
+    }
+
+    /// Two programs start the same transfer at the same time.
+    @Test func contentIsNotTorn() throws {
+        let spool = JournalSpool(journal: journal)
+        let path = try spool.path(of: [1], id: "one")
+        var second: JournalSpool.NewContent?
+        var first: JournalSpool.NewContent? = try spool.write { write throws(NightjarError) in
+            try write([1])
+            second = try spool.write { write throws(NightjarError) in try write([1, 2]) }
+            try spool.withLock { () throws(NightjarError) in try second?.move(to: path) }
+            #expect((try? Bytes(contentsOf: path)) == [1, 2])
+            try write([2])
+        }
+        try spool.withLock { () throws(NightjarError) in try first?.move(to: path) }
+        #expect((try? Bytes(contentsOf: path)) == [1, 2])
+        (first, second) = (nil, nil)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: journal + ".spool").count == 1)
+        // After an error, no file is left.
+        #expect(throws: NightjarError.self) {
+            _ = try spool.write { write throws(NightjarError) in
+                try write([1])
+                throw NightjarError(.contentChanged, "")
+            }
+        }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: journal + ".spool").count == 1)
+    }
+
+    /// A worker removes the content of a transfer that is done, while a program starts the same transfer again.
+    @Test func contentOfATransferThatWasStartedAgainIsKept() throws {
+        let transfers = try Transfers(journal: journal)
+        let options = upload(#""body": "x""#)
+        let path = try transfers.start("one", json: options).path
+        let worker = Journal(path: journal)
+        try #require(try worker.take(id: "one", for: .seconds(60))).end(.done([]), in: worker)
+        try transfers.acknowledge("one")
+        try transfers.start("one", json: options)
+        JournalSpool(journal: journal).remove(path) { worker.usesContent(path, id: "one") }
+        #expect(access(path, F_OK) == 0)
+        try #require(try worker.take(id: "one", for: .seconds(60))).end(.done([]), in: worker)
+        JournalSpool(journal: journal).remove(path) { worker.usesContent(path, id: "one") }
+        #expect(access(path, F_OK) != 0)
+        // The transfer is done, so that its content is not needed.
+        #expect(try transfers.start("one", json: options).state == .done)
+        #expect(access(path, F_OK) != 0)
     }
 
     /// The form is either complete, or an error is thrown and nothing is recorded.

@@ -298,7 +298,7 @@ function network_changes:close() end
 ---@field body? string The content of an upload without a file: any bytes. It is written to a file beside the journal that only the user can read, and removed with the transfer or when the transfer is done. The same applies to json, form and multipart. Default: none.
 ---@field json? any The content of an upload, encoded as JSON. Sets type to application/json. Default: none.
 ---@field form? table The content of an upload: the names and values of a form. Sets type to application/x-www-form-urlencoded. Default: none.
----@field multipart? table The content of an upload as multipart/form-data, as in calls: a list of { name =, value = }, { name =, file = path } or { name =, bytes =, filename = }. The files are copied. Sets type. Default: none.
+---@field multipart? table The content of an upload as multipart/form-data, as in calls: a list of { name =, value = }, { name =, file = path } or { name =, bytes = }, each with filename and content_type, or a table of names and values or parts. The files are copied. Sets type. Default: none.
 ---@field method? string The method. Only GET for a download. Default: GET for a download; that of the protocol for an upload.
 ---@field client? nightjar.client_options Options of the worker's client: allow_constrained, allow_metered, auth, decompress, headers, max_connections_per_host, proxy, redirect, respect_retry_after, retry, timeout, tls, unix_socket and user_agent. auth must have the type oauth2 and a store. Credentials and headers are sent only to the origin of the URL. Default: none.
 ---@field not_before? number The time before which the transfer does not start, in seconds since 1970. Default: none.

@@ -238,9 +238,7 @@ function items.multipart(fields)
   local parts = {}
   for place, field in ipairs(fields) do
     if field.file then
-      local file, message = io.open(field.file, "rb")
-      if not file then items.refuse("%s@%s: %s", field[1], field.file, message) end
-      file:close()
+      if not nightjar.fs.exists(field.file) then items.refuse("%s@%s: No such file or directory", field[1], field.file) end
       parts[place] = { name = field[1], file = field.file, content_type = field.content_type }
     else
       parts[place] = { name = field[1], value = form_text(field) }

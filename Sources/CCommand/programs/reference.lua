@@ -439,7 +439,7 @@ return {
       { "body", "string", "The content of an upload without a file: any bytes. It is written to a file beside the journal that only the user can read, and removed with the transfer or when the transfer is done. The same applies to json, form and multipart.", default = "none" },
       { "json", "any", "The content of an upload, encoded as JSON. Sets type to application/json.", default = "none" },
       { "form", "table", "The content of an upload: the names and values of a form. Sets type to application/x-www-form-urlencoded.", default = "none" },
-      { "multipart", "table", "The content of an upload as multipart/form-data, as in calls: a list of { name =, value = }, { name =, file = path } or { name =, bytes =, filename = }. The files are copied. Sets type.", default = "none" },
+      { "multipart", "table", "The content of an upload as multipart/form-data, as in calls: a list of { name =, value = }, { name =, file = path } or { name =, bytes = }, each with filename and content_type, or a table of names and values or parts. The files are copied. Sets type.", default = "none" },
       { "method", "string", "The method. Only GET for a download.", default = "GET for a download; that of the protocol for an upload" },
       { "client", "nightjar.client_options", "Options of the worker's client: allow_constrained, allow_metered, auth, decompress, headers, max_connections_per_host, proxy, redirect, respect_retry_after, retry, timeout, tls, unix_socket and user_agent. auth must have the type oauth2 and a store. Credentials and headers are sent only to the origin of the URL.", default = "none" },
       { "not_before", "number", "The time before which the transfer does not start, in seconds since 1970.", default = "none" },

@@ -198,7 +198,7 @@ end
 function actions.start(words)
   local count = (words.download and 1 or 0) + (words.upload and 1 or 0) + (words.data and 1 or 0)
   if count > 1 then items.refuse "only one of -d FILE, -u FILE and --data TEXT can be used" end
-  if words.protocol and words.download then items.refuse "--protocol requires an upload, -u FILE or --data TEXT" end
+  if words.protocol and words.download then items.refuse "--protocol requires an upload" end
   if words.connections and not words.download then items.refuse "--connections requires a download, -d FILE" end
   local options, read = { id = words.id }, items.read(words.item)
   if words.download then

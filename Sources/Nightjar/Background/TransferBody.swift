@@ -1,5 +1,6 @@
 import NightjarCrypto
 import NightjarHTTP
+import NightjarStorage
 
 /// The content of an upload that is given in the options: `body`, `body_base64`, `json`, `form` or `multipart`.
 package struct TransferBody {
@@ -47,8 +48,8 @@ package struct TransferBody {
     /// Equal contents have equal digests, and different contents have different ones.
     var digest: [UInt8] {
         switch content {
-        case .bytes(let bytes): Digest.sha256(bytes)
-        case .multipart(let form): form.digest
+        case .bytes(let bytes): Digest.sha256([0] + bytes)
+        case .multipart(let form): Digest.sha256([1] + form.digest)
         }
     }
 
@@ -60,6 +61,18 @@ package struct TransferBody {
         switch content {
         case .bytes(let bytes): try write(bytes)
         case .multipart(let form): try form.write(to: write)
+        }
+    }
+}
+
+extension Journal {
+    /// Whether a transfer that is not done uses a content, or may use it.
+    package func usesContent(_ path: String, id: String) -> Bool {
+        do throws(JournalError) {
+            guard let entry = try entry(id), entry.phase != .done else { return false }
+            return (try? TransferDescription(bytes: entry.input))?.path.isExactly(path) ?? true
+        } catch {
+            return true
         }
     }
 }

@@ -10,7 +10,9 @@ extension TransferDescription {
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or an invalid value, and for an option
     ///   that another process cannot use, such as a password; `decoding` if the text is not JSON; `storage` if the folder
     ///   of the file does not exist; other errors for invalid values, such as `invalid_url`.
-    package init(json: UnsafeRawBufferPointer, spooling place: (TransferBody) -> String) throws(NightjarError) {
+    package init(
+        json: UnsafeRawBufferPointer, spooling place: (TransferBody) throws(NightjarError) -> String
+    ) throws(NightjarError) {
         let value = try JSONValue(parsing: json)
         guard case .object(let members) = value else { throw .mismatch("", expected: "a table of options", value) }
         let kind: BackgroundTransfer.Kind
@@ -33,7 +35,8 @@ extension TransferDescription {
         }
         self.init(
             kind: kind, url: try (value[kind.rawValue] ?? .null).text(kind.rawValue),
-            path: try TransferDescription.path(value, kind, body.map(place)),
+            path: try TransferDescription.path(
+                value, kind, try body.map { (body) throws(NightjarError) in try place(body) }),
             method: try value["method"]?.method("method"),
             constraints: try TransferConstraints.options.applied(
                 .object(parts.constraints), to: TransferConstraints()),

@@ -5,8 +5,8 @@ import NightjarHTTP
 /// The option `multipart` of a background upload: a list of `{name=, value=}`, `{name=, bytes_base64=}` and `{name=, file=}`,
 /// each with `filename` and `content_type`; or an object with the names of the parts.
 ///
-/// The same parts and files result in the same bytes, because the boundary is derived from them. A file cannot contain the
-/// boundary on purpose, because its content changes the boundary.
+/// The boundary is derived from the parts and from the contents of the files. The same form therefore has the same bytes, and
+/// a file cannot be made to contain the boundary.
 struct TransferForm {
     /// The digest of the parts and of the contents of the files.
     let digest: [UInt8]

@@ -5,8 +5,8 @@ import Synchronization
 /// The background transfers of a journal: downloads and uploads that a worker process (`nightjar transferd`) performs, and
 /// that continue when the process that has started them has ended.
 ///
-/// All functions block for a few milliseconds, and for at most 5 seconds while another process locks the journal. Any
-/// thread may call them.
+/// All functions block for a few milliseconds, and for at most 5 seconds while another process locks the journal.
+/// ``start(_:json:)`` also blocks while it copies the files of a form. Any thread may call them.
 public final class Transfers: Sendable {
     private let journal: Journal
     private let path: String
@@ -49,7 +49,8 @@ public final class Transfers: Sendable {
     ///   - options: A JSON object: `{"download": URL, "to": PATH}` or `{"upload": URL, "from": PATH}`, with further
     ///     options; see docs/guides/transfers.md.
     /// - Throws: `invalid_argument` for an invalid option, for an option with a secret, and if the id belongs to a transfer
-    ///   with other options; `storage`; `too_large` if the journal is full.
+    ///   with other options; `storage`; `too_large` if the journal is full; for a form, `invalid_request` if a file cannot be
+    ///   read, and `content_changed` if one was changed while it was copied. Nothing is then recorded.
     @discardableResult
     public func start(_ id: String, json options: String) throws(NightjarError) -> BackgroundTransfer {
         try options.withRawBytes { bytes throws(NightjarError) in try start(id, json: bytes) }
@@ -59,31 +60,53 @@ public final class Transfers: Sendable {
         try TransferSettings.check(id: id)
         let spool = JournalSpool(journal: path)
         var content: TransferBody?
-        let description = try TransferDescription(json: options) { body in
+        let description = try TransferDescription(json: options) { body throws(NightjarError) in
             content = body
-            return spool.path(of: body.digest, id: id)
+            return try spool.path(of: body.digest, id: id)
         }
-        if let content { try spool.write(to: description.path, content.write) }
         let entry = NewJournalEntry(id: id, kind: Transfers.kind, input: try description.bytes)
         let added: JournalEntry
-        do throws(JournalError) {
-            added = try journal.add(entry)
-        } catch {
-            guard case .conflict = error.cause else { throw error.failure }
-            // The transfer that has the id may use the same content. If this is not known, a worker removes the content later.
-            if let other = try? get(id), !other.path.isExactly(description.path) { spool.remove(description.path) }
-            throw NightjarError(
-                .invalidArgument,
-                "the journal has a transfer \(quoted(id)) with other options; use another id, or remove the transfer")
-        }
-        if added.phase == .done {
-            spool.remove(description.path)
-        } else if let content {
-            // An earlier transfer with the same content may have ended meanwhile, and its file was removed.
-            try spool.write(to: description.path, content.write)
+        if let content {
+            added = try add(entry, description.path, content, spool)
+        } else {
+            added = try add(entry)
         }
         if !added.phase.isFinished { try worker.wake() }
         return try BackgroundTransfer(added)
+    }
+
+    private func add(_ entry: NewJournalEntry) throws(NightjarError) -> JournalEntry {
+        do throws(JournalError) {
+            return try journal.add(entry)
+        } catch {
+            guard case .conflict = error.cause else { throw error.failure }
+            throw NightjarError(
+                .invalidArgument,
+                "the journal has a transfer \(quoted(entry.id)) with other options; use another id, or remove the transfer"
+            )
+        }
+    }
+
+    /// Adds an entry with its content.
+    private func add(
+        _ entry: NewJournalEntry, _ path: String, _ content: TransferBody, _ spool: JournalSpool
+    ) throws(NightjarError) -> JournalEntry {
+        // A transfer that was recorded before has its content already, or needs none.
+        if let known = try self.entry(entry.id), known.input == entry.input, known.phase == .done || spool.has(path) {
+            return known
+        }
+        let new = try spool.write(content.write)
+        return try spool.withLock { () throws(NightjarError) in
+            do throws(NightjarError) {
+                try new.move(to: path)
+                let added = try add(entry)
+                if added.phase == .done { spool.remove(path) }
+                return added
+            } catch {
+                if !journal.usesContent(path, id: entry.id) { spool.remove(path) }
+                throw error
+            }
+        }
     }
 
     /// Returns a transfer. Nil if the journal has no transfer with this id.
@@ -178,7 +201,7 @@ public final class Transfers: Sendable {
     /// Removes the content of an upload that has no file of its own.
     private func discardContent(_ entry: JournalEntry) {
         guard let description = try? TransferDescription(bytes: entry.input) else { return }
-        JournalSpool(journal: path).remove(description.path)
+        JournalSpool(journal: path).remove(description.path) { journal.usesContent(description.path, id: entry.id) }
     }
 
     /// Confirms that the program has processed the end of a transfer, which is then removed with its result but not with its

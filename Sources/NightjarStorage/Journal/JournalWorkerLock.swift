@@ -3,7 +3,7 @@ import NightjarHTTP
 /// The lock of the worker process of a journal: at most one process holds it. The system releases it when the process ends.
 ///
 /// The lock is a byte of `PATH.lock`, after those of the owners of leases. The next byte is the lock of the process that waits
-/// for it.
+/// for it, and the one after that is the lock of ``JournalSpool``.
 package final class JournalWorkerLock: Sendable {
     private let lock: FileLock
 
@@ -22,4 +22,5 @@ package final class JournalWorkerLock: Sendable {
     deinit { lock.unlock() }
 
     private static let byte: Int64 = 1 << 61
+    static let spoolByte = byte + 2
 }

@@ -23,7 +23,7 @@ local function set(transfer, text)
   return transfer
 end
 
--- Moves the bytes of a field to a field with their base64: JSON cannot have other texts than UTF-8.
+-- Moves the bytes of a field to a field with their base64: JSON strings must be valid UTF-8.
 local function move_bytes(fields, name, new_name)
   if type(fields[name]) ~= "string" or fields[new_name] then return end
   fields[name], fields[new_name] = nil, base64(fields[name])
@@ -39,6 +39,11 @@ local function encode_parts(parts)
     if type(part) == "table" or is_binary(part) then
       local fields = {}
       for field, value in pairs(type(part) == "table" and part or { value = part }) do fields[field] = value end
+      if fields.bytes ~= nil and type(fields.bytes) ~= "string" then
+        raise("invalid_argument", format("the bytes of the part %q must be a string, got %s", tostring(fields.name or name), got(fields.bytes)))
+      elseif fields.bytes and (fields.value ~= nil or fields.file ~= nil or fields.bytes_base64 ~= nil) then
+        raise("invalid_argument", format("the part %q must have exactly one of value, bytes and file", tostring(fields.name or name)))
+      end
       move_bytes(fields, "bytes", "bytes_base64")
       if is_binary(fields.value) then move_bytes(fields, "value", "bytes_base64") end
       part = fields
