@@ -357,6 +357,52 @@ test("a form is given by the names of its parts", function(t)
   t:equal(parts, { a = "x null", b = "/w== b.bin", c = "3 null", d = "/g== null" })
 end)
 
+-- A program that starts a transfer, and writes "started" or the error and the number of files of the spool.
+local starter = [[
+  local nightjar = require "nightjar"
+  local journal, text = arg[1], io.read "a"
+  local ok, err = pcall(nightjar.transfers.open(journal).start, nightjar.json.decode(text))
+  print(ok and "started" or err.kind, #nightjar.fs.list(journal .. ".spool"))
+]]
+
+test("a content for which there is no space is an error", { skip = not can_mount and "unshare cannot mount" }, function(t)
+  local place, script = folder.path .. "/full", folder.path .. "/start.lua"
+  fs.mkdir(place)
+  fs.write(script, starter)
+  fs.write(folder.path .. "/large", sources.content(12000000))
+  local options = { id = "one", upload = files.origin .. "/form", multipart = { a = { file = folder.path .. "/large" } } }
+  local result = process.run { "unshare", "-rm", "sh", "-c",
+    'mount -t tmpfs -o size=10m tmpfs "$1" && exec "$2" "$3" "$1/journal.db"', "sh", place, command, script,
+    input = nightjar.json.encode(options) }
+  t:equal(result.stdout, "storage\t0\n", result.stderr)
+end)
+
+test("a content is whole when its starter is killed at a call that changes a file", {
+  skip = not library and "no library to kill the starter" or nil, timeout = 120,
+}, function(t)
+  local script, file = folder.path .. "/start.lua", folder.path .. "/file"
+  fs.write(script, starter)
+  fs.write(file, sources.content(600000, 7))
+  for _, variable in ipairs { "KILL_AT", "KILL_AFTER" } do
+    local call, was_killed = 1, true
+    while was_killed do
+      local options = { id = variable .. call, upload = files.origin .. "/form", protocol = "post", multipart = { a = { file = file } } }
+      local env = { LD_PRELOAD = library, KILL_FOLDER = folder.path, [variable] = call }
+      local result = process.run { command, script, path, input = nightjar.json.encode(options), env = env }
+      was_killed = result.signal == "KILL"
+      t:truthy(was_killed or result.stdout:find "^started", result.stderr)
+      local recorded = transfers.get(options.id)
+      if recorded then t:truthy(fs.read(recorded.path):find(fs.read(file), 1, true), "the content is torn") end
+      local planned = transfers.start(options)
+      t:truthy(fs.read(planned.path):find(fs.read(file), 1, true))
+      planned:remove()
+      t:equal(fs.exists(planned.path), false)
+      call = call + 1
+    end
+    t:truthy(call > 8, call)
+  end
+end)
+
 -- --- Logins ---
 
 -- Returns the options of a client whose login is in a file, and the path of the file.

@@ -59,6 +59,9 @@ static void after(long call) {
   after(counted);                         \
   return result
 
+ssize_t write(int descriptor, const void *bytes, size_t count) {
+  COUNTED(is_open_inside(descriptor), ssize_t, NEXT(write)(descriptor, bytes, count));
+}
 ssize_t pwrite(int descriptor, const void *bytes, size_t count, off_t offset) {
   COUNTED(is_open_inside(descriptor), ssize_t, NEXT(pwrite)(descriptor, bytes, count, offset));
 }
