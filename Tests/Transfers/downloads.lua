@@ -159,6 +159,13 @@ case("a 206 with the whole content for a request without Range is used or reques
 case("a 206 with a part of the content for a request without Range is not the file", { faults = "206-unasked@1000" })
 case("a 200 to a range request is used: the bytes that are known are skipped", { faults = "cut@400000,whole", fetched = 1.45 })
 case("a server that ignores ranges", { faults = "cut@400000", query = { ranges = 0 }, requests = 2, fetched = 1.45 })
+for name, options in pairs { ["many connections are allowed"] = { connections = 16 }, ["the rate is limited"] = { max_rate = 1 << 30 } } do
+  -- A connection that has filled its window waits for the write. The write must not wait for further bytes.
+  case("the only connection is fast, although " .. name, {
+    query = { size = 60000000, ranges = 0 }, options = options, requests = 1,
+    check = function(t, _, _, _, _, seconds) t:truthy(seconds < 2, seconds) end,
+  })
+end
 case("a server that ignores ranges and always breaks off makes no progress", {
   faults = "cut@400000", query = { ranges = 0, ["repeat"] = 1 }, options = { attempts = 3 }, fails = "connection_lost",
 })

@@ -41,7 +41,7 @@ extension DownloadOperation {
     }
 
     /// The number of received bytes of one connection that may wait to be written.
-    private var window: Int {
+    var window: Int {
         guard limit == nil else { return ClientTask.window }
         return max(DownloadOperation.totalWindow / settings.connections, DownloadOperation.smallestWindow)
     }

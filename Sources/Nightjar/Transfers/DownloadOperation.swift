@@ -153,7 +153,10 @@ package final class DownloadOperation: TransferOperation, @unchecked Sendable {
             written: { [weak self] in self?.wrote($0) },
             failed: { [weak self] in self?.stop($0, keeps: true) },
             record: { [weak self] in self?.usefulRecord })
-        part = DownloadPart(place, connections: settings.connections, on: loop, events)
+        // A response that has become this download keeps its window.
+        part = DownloadPart(
+            place, connections: settings.connections, window: feed == nil ? window : ClientTask.window, on: loop, events
+        )
         watchProgress()
         if startsPaused { schedule.pause() } else { schedule.start() }
         perform()

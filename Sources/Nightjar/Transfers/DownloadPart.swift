@@ -28,13 +28,13 @@ final class DownloadPart: @unchecked Sendable {
     private var unrecorded = 0
     private var unsynced = 0
 
-    init(_ place: DownloadPlace, connections: Int, on loop: ClientLoop, _ events: Events) {
+    init(_ place: DownloadPlace, connections: Int, window: Int, on loop: ClientLoop, _ events: Events) {
         self.place = place
         self.events = events
         isWrittenInOrder = connections == 1
         isSequential = isWrittenInOrder && place.record?.isSequential != false
         synced = place.record?.synced ?? RangeSet()
-        queue = DownloadQueue(place.part, on: loop, events.written, failed: events.failed)
+        queue = DownloadQueue(place.part, window: window, on: loop, events.written, failed: events.failed)
         if !isSequential, place.record?.isSequential == true { record() }
     }
 

@@ -37,6 +37,8 @@ final class DownloadQueue: @unchecked Sendable {
 
     private let loop: ClientLoop
     private let part: PartFile
+    /// The bytes that are written at once, if they arrive quickly.
+    private let batch: Int
     private let written: ([Write]) -> Void
     private let failed: (NightjarError) -> Void
     private var jobs = Deque<Job>()
@@ -50,14 +52,17 @@ final class DownloadQueue: @unchecked Sendable {
     private var generation = 0
 
     /// - Parameters:
+    ///   - window: The number of bytes that a connection can receive before they are written. A connection that has received
+    ///     them must not wait for further bytes.
     ///   - written: Called with the writes that have succeeded.
     ///   - failed: Called after a write has failed.
     init(
-        _ part: PartFile, on loop: ClientLoop, _ written: @escaping ([Write]) -> Void,
+        _ part: PartFile, window: Int, on loop: ClientLoop, _ written: @escaping ([Write]) -> Void,
         failed: @escaping (NightjarError) -> Void
     ) {
         self.loop = loop
         self.part = part
+        batch = min(DownloadQueue.largestBatch, window)
         self.written = written
         self.failed = failed
     }
@@ -113,7 +118,7 @@ final class DownloadQueue: @unchecked Sendable {
 
     /// Whether the writes wait for further bytes, so that fewer operations write them. Starts a timer in this case.
     private var isCollecting: Bool {
-        guard !mustWrite, writes.count == jobs.count, writes.bytes < DownloadQueue.batch else { return false }
+        guard !mustWrite, writes.count == jobs.count, writes.bytes < batch else { return false }
         guard !isTimerRunning else { return true }
         isTimerRunning = true
         loop.after(DownloadQueue.longestCollection) { [weak self] in
@@ -199,8 +204,7 @@ final class DownloadQueue: @unchecked Sendable {
         let body: (Result<Void, NightjarError>) -> Void
     }
 
-    /// The bytes that are written at once, if they arrive quickly.
-    private static let batch = 256 << 10
+    private static let largestBatch = 512 << 10
     /// The longest time that received bytes wait for others.
     private static let longestCollection = Duration.milliseconds(20)
 }

@@ -83,7 +83,7 @@ final class DirectWriter {
 
     /// The unit of direct writes in bytes: at least the block of any disk.
     static let block = 4096
-    private static let bufferSize = 256 << 10
+    private static let bufferSize = 512 << 10
 }
 
 /// Writes all bytes through the page cache. Returns 0 or the number of the error.

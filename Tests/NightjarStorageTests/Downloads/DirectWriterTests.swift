@@ -52,7 +52,7 @@ private let hasDirectWrites: Bool = {
         try #require(descriptor >= 0)
         defer { close(descriptor) }
         let writer = try #require(DirectWriter(descriptor, minimum: 1))
-        let whole = 256 << 10
+        let whole = 512 << 10
         for offset in [0, 1, 4095, 4096, 4097] {
             for end in [1, 4095, 4096, 4097, whole - 1, whole, whole + 1, whole + 4096, 2 * whole + 1]
             where end > offset {
