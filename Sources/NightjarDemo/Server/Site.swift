@@ -16,6 +16,7 @@ final class Site {
         Users(store: store).add(to: &router)
         Avatars(store: store).add(to: &router)
         Comments(store: store).add(to: &router)
+        GraphQLEndpoint(store: store).add(to: &router)
         var states: [any Resettable] = [store, outage]
         let tokens = Tokens(ledger: ledger)
         states.append(tokens)
