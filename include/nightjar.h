@@ -4488,7 +4488,8 @@ NJ_API nj_status nj_transfers_wake(nj_transfers *transfers, nj_error **out_error
  * @return a transfer that the caller frees with nj_transfer_free. NULL with NJ_INVALID_ARGUMENT for an invalid option,
  *         for an option with a secret, and if the id belongs to a transfer with other options; NJ_INVALID_URL;
  *         NJ_DECODING if the options are not JSON; NJ_STORAGE if the journal cannot be used, or if the folder of the
- *         file does not exist; NJ_TOO_LARGE if the journal is full
+ *         file does not exist; NJ_TOO_LARGE if the journal is full; for `multipart`, NJ_INVALID_REQUEST if a file cannot
+ *         be read, and NJ_CONTENT_CHANGED if one was changed while it was copied
  */
 NJ_API nj_transfer *nj_transfers_start(nj_transfers *transfers, const char *id, const char *json, size_t length,
                                        nj_error **out_error);

@@ -112,7 +112,7 @@ struct TransferWorker {
     ///
     /// - Throws: `storage`, also if the journal cannot be used.
     private func detach(_ journal: String) throws(NightjarError) -> Int32 {
-        // The other process cannot report an error.
+        // Checks the journal, because the other process cannot report an error.
         _ = try Transfers(journal: journal).get(" ")
         var words = ["transferd", "--journal", journal, "--idle", "\(options.idleTimeout.inSeconds)"]
         words += ["--concurrency", "\(options.concurrency)"]

@@ -1,6 +1,5 @@
 import NightjarCrypto
 import NightjarHTTP
-import NightjarStorage
 
 /// The content of an upload that is given in the options: `body`, `body_base64`, `json`, `form` or `multipart`.
 package struct TransferBody {
@@ -61,18 +60,6 @@ package struct TransferBody {
         switch content {
         case .bytes(let bytes): try write(bytes)
         case .multipart(let form): try form.write(to: write)
-        }
-    }
-}
-
-extension Journal {
-    /// Whether a transfer that is not done uses a content, or may use it.
-    package func usesContent(_ path: String, id: String) -> Bool {
-        do throws(JournalError) {
-            guard let entry = try entry(id), entry.phase != .done else { return false }
-            return (try? TransferDescription(bytes: entry.input))?.path.isExactly(path) ?? true
-        } catch {
-            return true
         }
     }
 }

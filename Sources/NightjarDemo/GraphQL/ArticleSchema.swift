@@ -146,12 +146,7 @@ struct ArticleSchema {
     }
 
     private var article: GraphQL.NamedType {
-        func field(
-            _ name: String, _ type: GraphQL.TypeReference, _ description: String, deprecation: String? = nil,
-            _ value: @escaping (Article) -> GraphQL.Resolved
-        ) -> Field {
-            ArticleSchema.field(name, type, description, deprecation, value)
-        }
+        let field = Fields<Article>()
         return object(
             "Article", "An article.",
             [
@@ -178,12 +173,7 @@ struct ArticleSchema {
     }
 
     private var user: GraphQL.NamedType {
-        func field(
-            _ name: String, _ type: GraphQL.TypeReference, _ description: String,
-            _ value: @escaping (User) -> GraphQL.Resolved
-        ) -> Field {
-            ArticleSchema.field(name, type, description, nil, value)
-        }
+        let field = Fields<User>()
         return object(
             "User", "A user.",
             [
@@ -199,12 +189,7 @@ struct ArticleSchema {
     }
 
     private var comment: GraphQL.NamedType {
-        func field(
-            _ name: String, _ type: GraphQL.TypeReference, _ description: String,
-            _ value: @escaping (Comment) -> GraphQL.Resolved
-        ) -> Field {
-            ArticleSchema.field(name, type, description, nil, value)
-        }
+        let field = Fields<Comment>()
         return object(
             "Comment", "A comment on an article.",
             [
@@ -219,12 +204,15 @@ struct ArticleSchema {
             ], interfaces: ["Node"])
     }
 
-    private static func field<Source>(
-        _ name: String, _ type: GraphQL.TypeReference, _ description: String, _ deprecation: String?,
-        _ value: @escaping (Source) -> GraphQL.Resolved
-    ) -> Field {
-        Field(name, type, description, deprecation: deprecation) { source, _ throws(GraphQL.Failure) in
-            (source as? Source).map(value) ?? .null
+    /// Makes the fields of the objects whose value is a `Source`.
+    private struct Fields<Source> {
+        func callAsFunction(
+            _ name: String, _ type: GraphQL.TypeReference, _ description: String, deprecation: String? = nil,
+            _ value: @escaping (Source) -> GraphQL.Resolved
+        ) -> Field {
+            Field(name, type, description, deprecation: deprecation) { source, _ throws(GraphQL.Failure) in
+                (source as? Source).map(value) ?? .null
+            }
         }
     }
 
@@ -277,12 +265,7 @@ struct ArticleSchema {
     }
 
     private func connection(_ name: String) -> GraphQL.NamedType {
-        func field(
-            _ field: String, _ type: GraphQL.TypeReference, _ description: String,
-            _ value: @escaping (Page) -> GraphQL.Resolved
-        ) -> Field {
-            ArticleSchema.field(field, type, description, nil, value)
-        }
+        let field = Fields<Page>()
         return object(
             "\(name)Connection", "A page.",
             [
@@ -297,12 +280,7 @@ struct ArticleSchema {
     }
 
     private func edge(_ name: String) -> GraphQL.NamedType {
-        func field(
-            _ field: String, _ type: GraphQL.TypeReference, _ description: String,
-            _ value: @escaping (Edge) -> GraphQL.Resolved
-        ) -> Field {
-            ArticleSchema.field(field, type, description, nil, value)
-        }
+        let field = Fields<Edge>()
         return object(
             "\(name)Edge", "A node with its cursor.",
             [
@@ -312,12 +290,7 @@ struct ArticleSchema {
     }
 
     private var pageInfo: GraphQL.NamedType {
-        func field(
-            _ name: String, _ type: GraphQL.TypeReference, _ description: String,
-            _ value: @escaping (Page) -> GraphQL.Resolved
-        ) -> Field {
-            ArticleSchema.field(name, type, description, nil, value)
-        }
+        let field = Fields<Page>()
         return object(
             "PageInfo", "The place of a page.",
             [

@@ -88,7 +88,8 @@ extension GraphQL {
             _ type: NamedType, _ source: Any, _ selections: [Selection], _ path: [JSON]
         ) throws(Null) -> JSON {
             var groups: [(key: String, fields: [Field])] = []
-            collect(selections, of: type, into: &groups)
+            var visited: Set<String> = []
+            collect(selections, of: type, into: &groups, &visited)
             var members: [JSON.Member] = []
             for (key, fields) in groups {
                 let value = try value(of: fields, type, source, path + [.string(key)])
@@ -98,8 +99,12 @@ extension GraphQL {
         }
 
         /// Collects the fields of an object by their names in the response. Section 6.3.2.
+        ///
+        /// - Parameter visited: The fragments whose fields were collected. Without it, fragments that contain others twice
+        ///   would need exponential time.
         private func collect(
-            _ selections: [Selection], of type: NamedType, into groups: inout [(key: String, fields: [Field])]
+            _ selections: [Selection], of type: NamedType, into groups: inout [(key: String, fields: [Field])],
+            _ visited: inout Set<String>
         ) {
             for selection in selections {
                 switch selection {
@@ -110,13 +115,13 @@ extension GraphQL {
                         groups.append((field.key, [field]))
                     }
                 case .spread(let name, let directives, _) where isIncluded(directives):
-                    guard let fragment = document.fragments[name], schema.applies(fragment.type, to: type.name) else {
-                        continue
-                    }
-                    collect(fragment.selections, of: type, into: &groups)
+                    guard visited.insert(name).inserted, let fragment = document.fragments[name],
+                        schema.applies(fragment.type, to: type.name)
+                    else { continue }
+                    collect(fragment.selections, of: type, into: &groups, &visited)
                 case .inline(let condition, let directives, let selections, _) where isIncluded(directives):
                     guard schema.applies(condition ?? type.name, to: type.name) else { continue }
-                    collect(selections, of: type, into: &groups)
+                    collect(selections, of: type, into: &groups, &visited)
                 default: break
                 }
             }
@@ -132,78 +137,77 @@ extension GraphQL {
 
         // MARK: Fields
 
+        private mutating func report(_ failure: Failure, _ field: Field, _ path: [JSON]) {
+            failures.append(
+                Failure(
+                    message: failure.message,
+                    locations: failure.locations.isEmpty ? [field.location] : failure.locations,
+                    path: path, code: failure.code))
+        }
+
         private mutating func value(
             of fields: [Field], _ type: NamedType, _ source: Any, _ path: [JSON]
         ) throws(Null) -> JSON {
             guard let field = fields.first, let definition = schema.field(field.name, of: type) else { return .null }
             if field.name == "__typename" { return .string(type.name) }
+            let resolved: Resolved
             do throws(Failure) {
                 fieldCount += 1
                 guard fieldCount <= Executor.maximumFields else {
                     throw Failure(message: "the response has more than \(Executor.maximumFields) fields")
                 }
                 let arguments = try coercion.arguments(field.arguments, for: definition.arguments, at: field.location)
-                let resolved = try definition.resolve(source, arguments)
-                return try completed(resolved, definition.type, fields, path)
+                resolved = try definition.resolve(source, arguments)
             } catch {
-                if !(error == Executor.alreadyReported) {
-                    failures.append(
-                        Failure(
-                            message: error.message,
-                            locations: error.locations.isEmpty ? [field.location] : error.locations,
-                            path: path, code: error.code))
-                }
-                if definition.type.isNonNull { throw Null() }
-                return .null
+                report(error, field, path)
+                return try Executor.null(definition.type)
+            }
+            return try nullable(resolved, definition.type, fields, path)
+        }
+
+        /// Completes a value. A value that cannot be completed is null, if the type allows it.
+        private mutating func nullable(
+            _ resolved: Resolved, _ type: TypeReference, _ fields: [Field], _ path: [JSON]
+        ) throws(Null) -> JSON {
+            do throws(Null) {
+                return try completed(resolved, type, fields, path)
+            } catch {
+                return try Executor.null(type)
             }
         }
 
-        /// Stands for a null whose failure has been added to ``failures``.
-        private static let alreadyReported = Failure(message: "")
+        private static func null(_ type: TypeReference) throws(Null) -> JSON {
+            if type.isNonNull { throw Null() }
+            return .null
+        }
 
+        /// Section 6.4.3. A failure has been reported when this function throws.
         private mutating func completed(
             _ resolved: Resolved, _ type: TypeReference, _ fields: [Field], _ path: [JSON]
-        ) throws(Failure) -> JSON {
+        ) throws(Null) -> JSON {
             switch (type, resolved) {
             case (.nonNull(let inner), _):
                 let value = try completed(resolved, inner, fields, path)
                 guard value != .null else {
-                    throw Failure(message: "the field \(fields[0].name) of the type \(type) is null")
+                    report(Failure(message: "the field \(fields[0].name) of the type \(type) is null"), fields[0], path)
+                    throw Null()
                 }
                 return value
             case (_, .null): return .null
-            case (.list(let element), .list(let values)): return try list(values, element, fields, path)
+            case (.list(let element), .list(let values)):
+                var elements: [JSON] = []
+                for (index, value) in values.enumerated() {
+                    elements.append(try nullable(value, element, fields, path + [.int(index)]))
+                }
+                return .array(elements)
             case (.named, .leaf(let value)): return value
             case (.named, .object(let name, let source)):
                 guard let type = schema[name] else { return .null }
-                do throws(Null) {
-                    return try object(type, source, fields.flatMap(\.selections), path)
-                } catch {
-                    throw Executor.alreadyReported
-                }
-            default: throw Failure(message: "the field \(fields[0].name) has a value that is not \(type)")
+                return try object(type, source, fields.flatMap(\.selections), path)
+            default:
+                report(Failure(message: "the field \(fields[0].name) has a value that is not \(type)"), fields[0], path)
+                throw Null()
             }
-        }
-
-        private mutating func list(
-            _ values: [Resolved], _ element: TypeReference, _ fields: [Field], _ path: [JSON]
-        ) throws(Failure) -> JSON {
-            var elements: [JSON] = []
-            for (index, value) in values.enumerated() {
-                let path = path + [.int(index)]
-                do throws(Failure) {
-                    elements.append(try completed(value, element, fields, path))
-                } catch {
-                    if !(error == Executor.alreadyReported) {
-                        failures.append(
-                            Failure(
-                                message: error.message, locations: [fields[0].location], path: path, code: error.code))
-                    }
-                    if element.isNonNull { throw Executor.alreadyReported }
-                    elements.append(.null)
-                }
-            }
-            return .array(elements)
         }
     }
 }

@@ -136,7 +136,7 @@ extension GraphQL {
             throw Failure(message: "the string has an escape that does not exist", locations: [location])
         }
 
-        /// Reads XXXX, {X...} or a pair of surrogates after `\u`.
+        /// Reads the digits after `\u`: four, any number in braces, or a pair of surrogates.
         private mutating func scalar() -> Unicode.Scalar? {
             if peek() == "{" {
                 index += 1

@@ -9,6 +9,7 @@ import NightjarHTTP
 /// removed, the process holds a lock: a byte of `JOURNAL.lock`.
 package struct JournalSpool: Sendable {
     private let journal: String
+
     /// - Parameter path: The path of the journal. Different paths of one journal are equivalent.
     package init(journal path: String) { journal = path }
 
