@@ -26,7 +26,8 @@ private let rest =
 
     private func loopbackClient(of peer: ScriptedPeer) throws -> Client {
         try client(of: peer) {
-            $0.timeouts = Timeouts(connect: DownloadTests.testTimeout, idle: DownloadTests.testTimeout, total: nil)
+            $0.timeouts = Timeouts(
+                connect: DownloadTests.testTimeout, idle: DownloadTests.testTimeout, total: Timeouts.unlimited)
         }
     }
 

@@ -21,7 +21,8 @@ import Testing
     private func newClient(_ peer: ScriptedPeer) throws -> Client {
         try client(of: peer) {
             $0.timeouts = Timeouts(
-                connect: StreamedDownloadTests.testTimeout, idle: StreamedDownloadTests.testTimeout, total: nil)
+                connect: StreamedDownloadTests.testTimeout, idle: StreamedDownloadTests.testTimeout,
+                total: Timeouts.unlimited)
         }
     }
 

@@ -26,7 +26,8 @@ import Testing
         try client(of: peer) {
             $0.journalPath = journal
             $0.timeouts = Timeouts(
-                connect: TransferJournalTests.testTimeout, idle: TransferJournalTests.testTimeout, total: nil)
+                connect: TransferJournalTests.testTimeout, idle: TransferJournalTests.testTimeout,
+                total: Timeouts.unlimited)
         }
     }
 

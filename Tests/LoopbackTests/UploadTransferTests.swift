@@ -24,7 +24,8 @@ import Testing
     private func loopbackClient(of peer: ScriptedPeer) throws -> Client {
         try client(of: peer) {
             $0.timeouts = Timeouts(
-                connect: UploadTransferTests.testTimeout, idle: UploadTransferTests.testTimeout, total: nil)
+                connect: UploadTransferTests.testTimeout, idle: UploadTransferTests.testTimeout,
+                total: Timeouts.unlimited)
             $0.transport.idleConnectionLifetime = UploadTransferTests.testTimeout
         }
     }
