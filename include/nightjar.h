@@ -42,6 +42,7 @@
  *   nj_cache          nj_cache_new, nj_cache_open, nj_client_cache             any            nj_cache_free
  *   nj_catalog        nj_catalog_new, _load_file, nj_client_load_catalog,      any            nj_catalog_free
  *                     nj_client_catalog
+ *   nj_graphql_schema nj_graphql_schema_new, nj_client_load_graphql_schema     any            nj_graphql_schema_free
  *   nj_pagination     nj_pagination_new                                        one at a time  nj_pagination_free
  *   nj_paginator      nj_paginator_new                                         one at a time  nj_paginator_free
  *   nj_page           nj_paginator_next_page, nj_page_retain                   any            nj_page_release
@@ -186,7 +187,8 @@ typedef enum nj_status {
   NJ_CACHE_MISS = 41, /* the cache has no response, and the policy forbids a request */
   NJ_STORAGE = 42,    /* a file or a credential store cannot be read or written */
   NJ_SCRIPT = 43,     /* a Lua script failed */
-  NJ_CHECKSUM_MISMATCH = 44 /* the content does not have the digest that the caller or the server has given */
+  NJ_CHECKSUM_MISMATCH = 44, /* the content does not have the digest that the caller or the server has given */
+  NJ_GRAPHQL = 45 /* a GraphQL server has rejected a request, or an operation has returned no data */
 } nj_status;
 
 /**
@@ -256,6 +258,7 @@ typedef struct nj_cookies nj_cookies;                       /* a cookie jar, whi
 typedef struct nj_cookie_list nj_cookie_list;               /* a snapshot of a cookie jar; immutable */
 typedef struct nj_cache nj_cache;                           /* an HTTP cache, which clients can share */
 typedef struct nj_catalog nj_catalog;                       /* the endpoints of an API, by name */
+typedef struct nj_graphql_schema nj_graphql_schema;         /* the types of a GraphQL service; immutable */
 typedef struct nj_pagination nj_pagination;                 /* the rules for the next page of a list */
 typedef struct nj_paginator nj_paginator;                   /* reads a list page by page */
 typedef struct nj_page nj_page;                             /* one page of a list; immutable */
@@ -2063,6 +2066,8 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
  *   allow_constrained
  *   wait_for_connectivity                 seconds; 0 and false: the call does not wait
  *   auth                                  true, false, the name of a security scheme, or a list of names
+ *   graphql                               the text of a GraphQL query, or {"query", "variables", "operation_name",
+ *                                         "extensions", "kind": "query" or "mutation"}: nj_request_set_graphql
  *   retry                                 true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait"}
  *   idempotency_key                       a key, true (generated) or false (none)
  *   cache                                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only",
@@ -2181,6 +2186,27 @@ NJ_API nj_status nj_request_set_body(nj_request *request, const void *bytes, siz
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for more than 2 GiB; NJ_NO_MEMORY
  */
 NJ_API nj_status nj_request_set_body_json(nj_request *request, const char *json, size_t length);
+
+/**
+ * Makes the request a GraphQL operation (GraphQL over HTTP). A POST request gets a JSON body. A GET request gets query
+ * items; it can only have a query, whose response can be cached.
+ *
+ * A query is retried like a GET request. A mutation is retried only with an idempotency key. A response without data is
+ * the error NJ_GRAPHQL. A response with data and with errors is not an error: see the member "errors" of its JSON text.
+ *
+ * @param document         the operations and fragments
+ * @param operation_name   the operation of `document`. NULL: its only operation
+ * @param variables        a JSON object, which need not end with NUL. NULL: none. The variables are checked as far as
+ *                         the operation describes them, and against `schema`
+ * @param variables_length bytes of `variables`
+ * @param schema           may be NULL; the request does not keep it
+ * @return NJ_OK; NJ_INVALID_ARGUMENT with the position of a syntax error, with the name of a variable that does not
+ *         fit, for a subscription, and for another method; NJ_DECODING if `variables` is not JSON; NJ_TOO_LARGE for
+ *         more than 1 MiB. On failure the request has not changed.
+ */
+NJ_API nj_status nj_request_set_graphql(nj_request *request, const char *document, const char *operation_name,
+                                        const char *variables, size_t variables_length,
+                                        const nj_graphql_schema *schema, nj_error **out_error);
 
 /**
  * Sets the body to the content of a file, which is read while it is sent. The file's name determines the Content-Type,
@@ -3388,6 +3414,8 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  *   first             the number of the first page, 0 to 2147483647
  *   header            the response header with the token or the URL
  *   request_header    the request header for the token
+ *   item              JSON Pointer to the item within an element of the list; default: the element
+ *   body_param        JSON Pointer into the JSON body of the requests that selects a page, instead of param
  *   more, total       JSON Pointers to a boolean that is true if there are more items, and to the number of items
  *   prefetch          pages that are loaded ahead, 0 to 64; 1 by default
  *   max_pages         1 or more; 100000 by default
@@ -3401,6 +3429,54 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  */
 NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char *json, size_t length,
                                           nj_error **out_error);
+
+/**
+ * Sets the rules for a connection of a GraphQL query: a list in pages (GraphQL Cursor Connections Specification). The
+ * query selects pageInfo { endCursor hasNextPage } and nodes or edges of the list, and sets its argument after to a
+ * variable. The items of the list are the nodes. Use nj_request_set_graphql with the same arguments for its POST request.
+ *
+ * @param operation_name the operation of `document`. NULL: its only operation
+ * @param at             JSON Pointer (RFC 6901) to the connection within the data. NULL: the only connection
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also if there is no such connection; NJ_TOO_LARGE
+ */
+NJ_API nj_status nj_pagination_set_graphql(nj_pagination *pagination, const char *document, const char *operation_name,
+                                           const char *at, nj_error **out_error);
+
+/* ==================================================================================================================
+ * nj_graphql_schema: the types of a GraphQL service, against which variables are checked
+ *
+ *   Constructors  nj_graphql_schema_new, nj_client_load_graphql_schema
+ *   Destructor    nj_graphql_schema_free
+ *
+ * A schema is immutable. Any thread may use it.
+ * ================================================================================================================== */
+
+/**
+ * Reads the JSON text of the response to an introspection query.
+ *
+ * @param json   need not end with NUL
+ * @param length bytes of `json`
+ * @return a schema, or NULL: NJ_DECODING if the text has no schema; NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
+ */
+NJ_API nj_graphql_schema *nj_graphql_schema_new(const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Loads the schema of a service from a file, or with an introspection query. Blocks the thread while it sends the query.
+ * Many servers allow introspection only during development.
+ *
+ * @param target  the URL of the service, or a path that is joined to the base URL
+ * @param file    the path of the file, which is written after the query, accessible only to its owner. NULL: a file for
+ *                the URL in nightjar/graphql in the user's cache directory (XDG_CACHE_HOME, otherwise ~/.cache), which is
+ *                ignored if it cannot be accessed. "": no file
+ * @param max_age the age in seconds after which the file is replaced, 0 to 3153600000
+ * @return a schema, or NULL: the errors of nj_client_send; NJ_DECODING if the response has no schema; NJ_STORAGE if the
+ *         file at `file` cannot be read or written; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_graphql_schema *nj_client_load_graphql_schema(nj_client *client, const char *target, const char *file,
+                                                        double max_age, nj_error **out_error);
+
+/** Frees a schema. NULL is ignored. */
+NJ_API void nj_graphql_schema_free(nj_graphql_schema *schema);
 
 /* ==================================================================================================================
  * nj_paginator: reads a list page by page

@@ -158,6 +158,7 @@ final class RequestBox {
     func setBody(_ body: RequestBody) {
         request.body = body
         request.impliedType = nil
+        request.isGraphQL = false
         hasFormFields = false
         handlers.rewindBody = nil
     }

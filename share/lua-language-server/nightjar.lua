@@ -13,6 +13,7 @@
 ---@field stdin nightjar.stdin Standard input, without blocking other tasks.
 ---@field channels nightjar.channels The module of nightjar.channel and nightjar.select.
 ---@field timers nightjar.timers The module of nightjar.after and nightjar.every.
+---@field graphql nightjar.graphql GraphQL operations.
 ---@field hash nightjar.hash Digests, HMACs and hexadecimal digits.
 ---@field log nightjar.log Log lines with fields, without secrets.
 ---@field network nightjar.network The status of the network.
@@ -287,6 +288,64 @@ function network_changes:close() end
 ---| "constrained" # Whether the program has asked for low data usage.
 ---| "interface" # The interface of the preferred default route.
 ---| "kind" # The kind of the primary connection; nil if unknown.
+
+---Options of nightjar.graphql.client. The options of calls apply to each operation.
+---@class nightjar.graphql_options: nightjar.call_options
+---@field schema? boolean|string Whether variables are checked against the schema of the service, which an introspection query loads. A string is the path of the file that keeps the schema; true: a file for the endpoint in nightjar/graphql in the user's cache directory. Not available in a sandbox. Default: false.
+---@field schema_max_age? number The age of the file in seconds after which the schema is loaded again. Default: 86400.
+---@field method? "POST"|"GET" The method of queries. The responses to GET requests can be cached. Default: "POST".
+
+---Options of one GraphQL operation.
+---@class nightjar.graphql_operation_options: nightjar.call_options
+---@field operation_name? string The operation of the document. Default: the only operation.
+---@field extensions? table Further members for the server. Default: none.
+
+---Options of gql:items: those of api:paginate, and the following.
+---@class nightjar.graphql_list_options: nightjar.page_options
+---@field operation_name? string The operation of the document. Default: the only operation.
+---@field extensions? table Further members for the server. Default: none.
+---@field at? string JSON Pointer to the connection within the data. Default: the only connection.
+
+---The call option graphql.
+---@class nightjar.graphql_operation
+---@field query? string The document: operations and fragments. Default: required.
+---@field variables? table The values of the variables. They are checked as far as the operation describes them. Default: none.
+---@field operation_name? string The operation of the document. Default: the only operation.
+---@field extensions? table Further members for the server. Default: none.
+---@field kind? "query"|"mutation" The kind that the operation must have. Default: any.
+
+---A GraphQL client. Documents and variables are checked before anything is sent: an error of the kind invalid_argument has the position or the name of the variable.
+---@class nightjar.graphql_client
+local graphql_client = {}
+
+---Sends a query, which is retried like a GET request. Raises an error of the kind graphql if the response has no data, and the errors of calls.
+---@param document string
+---@param variables? table
+---@param options? nightjar.graphql_operation_options
+---@return nightjar.graphql_result
+function graphql_client:query(document, variables, options) end
+
+---Sends a mutation, which is retried only if it has an idempotency_key.
+---@param document string
+---@param variables? table
+---@param options? nightjar.graphql_operation_options
+---@return nightjar.graphql_result
+function graphql_client:mutate(document, variables, options) end
+
+---Returns the nodes of a connection, page by page. The query selects pageInfo { endCursor hasNextPage } and nodes or edges of the connection, and sets its argument after to a variable.
+---@param document string
+---@param variables? table
+---@param options? nightjar.graphql_list_options
+---@return nightjar.list
+function graphql_client:items(document, variables, options) end
+
+---The data and the errors of an operation.
+---@class nightjar.graphql_result
+---@field data table? The data. Fields with errors are nightjar.null.
+---@field errors table[]? The errors of fields, with message, path and extensions; nil if the data is complete.
+---@field extensions table? Further members of the server.
+---@field response nightjar.response The response.
+local graphql_result = {}
 
 ---Options of nightjar.transfers.start: download and to, or upload and one of from, body, json, form and multipart. The options of downloads or uploads can be added, except resume and functions. Of the options of calls, these can be added: allow_body_on_get, compress, cookies, decompress, expect_continue, headers, idempotency_key, redirect, respect_retry_after, retry, timeout and wait_for_connectivity.
 ---@class nightjar.background_transfer_options
@@ -740,6 +799,7 @@ function client:close() end
 ---@field max_body? integer Maximum size of the response body in bytes. Default: the client's.
 ---@field allow_body_on_get? boolean Whether a GET or HEAD request may have a body. Default: false.
 ---@field schema? table A JSON Schema that the response must match. Default: none.
+---@field graphql? string|nightjar.graphql_operation A GraphQL query, or an operation: the body of a POST request or the query of a GET request. Default: none.
 ---@field method? string api:request: the method. Default: "GET".
 ---@field path? string api:request: the path or URL. Default: required, or endpoint.
 ---@field endpoint? string api:request: the name of an endpoint, instead of method and path. Default: none.
@@ -816,8 +876,10 @@ function client:close() end
 ---@field style? string page, offset, cursor, link, next, header or guess. Default: "guess".
 ---@field items? string JSON Pointer to the items. Default: detected.
 ---@field next? string|function JSON Pointer to the cursor or the next URL. Or a function that receives each page and returns a URL or { query = } for the next page, or nil at the end. Default: detected.
+---@field item? string JSON Pointer to the item within an element of the list. Default: the element.
 ---@field key? string JSON Pointer to the unique key of an item. Items with a known key are skipped. Default: none.
 ---@field param? string The query item with the page number, the offset or the cursor. Default: the name of the style.
+---@field body_param? string JSON Pointer to the place in the JSON body that selects a page, instead of param. Default: none.
 ---@field size? integer Items per page, 1 to 10,000,000. Default: none.
 ---@field size_param? string The query item with the page size. Default: none.
 ---@field first? integer The number of the first page, 0 to 2,147,483,647. Default: 1.
@@ -1162,6 +1224,7 @@ function error:curl(options) end
 ---| "storage" # A file or a token store cannot be read or written.
 ---| "script" # An error in a Lua script.
 ---| "checksum_mismatch" # The content does not have the digest that the caller or the server has given.
+---| "graphql" # A GraphQL server has rejected a request, or an operation has returned no data.
 
 ---A task.
 ---@class nightjar.task

@@ -30,6 +30,7 @@ local by_kind = {
   content_changed = "start over: the content or the file has changed, or the server cannot continue",
   checksum_mismatch = "the file was damaged on its way, or the checksum belongs to another version: compare it, then download again",
   cache_miss = "the cache has no response for this request: call without cache = \"cache_only\"",
+  graphql = "err.response.json.errors lists the errors of the GraphQL server",
 }
 
 -- The hints of nightjar get and the other subcommands, whose options are flags.
@@ -47,7 +48,7 @@ local for_command = {
   client = "--verbose shows the request; the response describes why the server rejected the request",
   server = "the server failed: try again later, or with --retry N",
   content_changed = "call without --continue to start over", checksum_mismatch = by_kind.checksum_mismatch,
-  decoding = "--output raw writes the body unchanged",
+  decoding = "--output raw writes the body unchanged", graphql = "--verbose shows the request",
 }
 
 local by_phase = {

@@ -56,6 +56,7 @@ return {
       { "stdin", "nightjar.stdin", "Standard input, without blocking other tasks." },
       { "channels", "nightjar.channels", "The module of nightjar.channel and nightjar.select." },
       { "timers", "nightjar.timers", "The module of nightjar.after and nightjar.every." },
+      { "graphql", "nightjar.graphql", "GraphQL operations." },
       { "hash", "nightjar.hash", "Digests, HMACs and hexadecimal digits." },
       { "log", "nightjar.log", "Log lines with fields, without secrets." },
       { "network", "nightjar.network", "The status of the network." },
@@ -406,6 +407,66 @@ return {
       { "constrained", "boolean", "Whether the program has asked for low data usage." },
       { "interface", "string?", "The interface of the preferred default route." },
       { "kind", '"ethernet"|"wifi"|"cellular"|"bluetooth"|"vpn"|"other"|nil', "The kind of the primary connection; nil if unknown." },
+    },
+  },
+  {
+    name = "nightjar.graphql", kind = "module", text = "GraphQL operations.",
+    members = {
+      { "client", "(api: nightjar.client, path: string, options?: nightjar.graphql_options): nightjar.graphql_client",
+        "Returns a GraphQL client for the endpoint at a path or URL. Nothing is sent." },
+    },
+  },
+  {
+    name = "nightjar.graphql_options", kind = "options", text = "Options of nightjar.graphql.client. The options of calls apply to each operation.", extends = "nightjar.call_options",
+    members = {
+      { "schema", "boolean|string", "Whether variables are checked against the schema of the service, which an introspection query loads. A string is the path of the file that keeps the schema; true: a file for the endpoint in nightjar/graphql in the user's cache directory. Not available in a sandbox.", default = "false" },
+      { "schema_max_age", "number", "The age of the file in seconds after which the schema is loaded again.", default = "86400" },
+      { "method", '"POST"|"GET"', "The method of queries. The responses to GET requests can be cached.", default = '"POST"' },
+    },
+  },
+  {
+    name = "nightjar.graphql_operation_options", kind = "options", text = "Options of one GraphQL operation.", extends = "nightjar.call_options",
+    members = {
+      { "operation_name", "string", "The operation of the document.", default = "the only operation" },
+      { "extensions", "table", "Further members for the server.", default = "none" },
+    },
+  },
+  {
+    name = "nightjar.graphql_list_options", kind = "options", text = "Options of gql:items: those of api:paginate, and the following.", extends = "nightjar.page_options",
+    members = {
+      { "operation_name", "string", "The operation of the document.", default = "the only operation" },
+      { "extensions", "table", "Further members for the server.", default = "none" },
+      { "at", "string", "JSON Pointer to the connection within the data.", default = "the only connection" },
+    },
+  },
+  {
+    name = "nightjar.graphql_operation", kind = "options", text = "The call option graphql.",
+    members = {
+      { "query", "string", "The document: operations and fragments.", default = "required" },
+      { "variables", "table", "The values of the variables. They are checked as far as the operation describes them.", default = "none" },
+      { "operation_name", "string", "The operation of the document.", default = "the only operation" },
+      { "extensions", "table", "Further members for the server.", default = "none" },
+      { "kind", '"query"|"mutation"', "The kind that the operation must have.", default = "any" },
+    },
+  },
+  {
+    name = "nightjar.graphql_client", kind = "object", text = "A GraphQL client. Documents and variables are checked before anything is sent: an error of the kind invalid_argument has the position or the name of the variable.",
+    members = {
+      { "query", "(self: nightjar.graphql_client, document: string, variables?: table, options?: nightjar.graphql_operation_options): nightjar.graphql_result",
+        "Sends a query, which is retried like a GET request. Raises an error of the kind graphql if the response has no data, and the errors of calls." },
+      { "mutate", "(self: nightjar.graphql_client, document: string, variables?: table, options?: nightjar.graphql_operation_options): nightjar.graphql_result",
+        "Sends a mutation, which is retried only if it has an idempotency_key." },
+      { "items", "(self: nightjar.graphql_client, document: string, variables?: table, options?: nightjar.graphql_list_options): nightjar.list",
+        "Returns the nodes of a connection, page by page. The query selects pageInfo { endCursor hasNextPage } and nodes or edges of the connection, and sets its argument after to a variable." },
+    },
+  },
+  {
+    name = "nightjar.graphql_result", kind = "object", text = "The data and the errors of an operation.",
+    members = {
+      { "data", "table?", "The data. Fields with errors are nightjar.null." },
+      { "errors", "table[]?", "The errors of fields, with message, path and extensions; nil if the data is complete." },
+      { "extensions", "table?", "Further members of the server." },
+      { "response", "nightjar.response", "The response." },
     },
   },
   {
@@ -800,6 +861,7 @@ return {
       { "max_body", "integer", "Maximum size of the response body in bytes.", default = "the client's" },
       { "allow_body_on_get", "boolean", "Whether a GET or HEAD request may have a body.", default = "false" },
       { "schema", "table", "A JSON Schema that the response must match.", default = "none" },
+      { "graphql", "string|nightjar.graphql_operation", "A GraphQL query, or an operation: the body of a POST request or the query of a GET request.", default = "none" },
       { "method", "string", "api:request: the method.", default = '"GET"' },
       { "path", "string", "api:request: the path or URL.", default = "required, or endpoint" },
       { "endpoint", "string", "api:request: the name of an endpoint, instead of method and path.", default = "none" },
@@ -901,8 +963,10 @@ return {
       { "items", "string", "JSON Pointer to the items.", default = "detected" },
       { "next", "string|function",
         "JSON Pointer to the cursor or the next URL. Or a function that receives each page and returns a URL or { query = } for the next page, or nil at the end.", default = "detected" },
+      { "item", "string", "JSON Pointer to the item within an element of the list.", default = "the element" },
       { "key", "string", "JSON Pointer to the unique key of an item. Items with a known key are skipped.", default = "none" },
       { "param", "string", "The query item with the page number, the offset or the cursor.", default = "the name of the style" },
+      { "body_param", "string", "JSON Pointer to the place in the JSON body that selects a page, instead of param.", default = "none" },
       { "size", "integer", "Items per page, 1 to 10,000,000.", default = "none" },
       { "size_param", "string", "The query item with the page size.", default = "none" },
       { "first", "integer", "The number of the first page, 0 to 2,147,483,647.", default = "1" },
@@ -1281,6 +1345,7 @@ return {
       { "storage", "string", "A file or a token store cannot be read or written." },
       { "script", "string", "An error in a Lua script." },
       { "checksum_mismatch", "string", "The content does not have the digest that the caller or the server has given." },
+      { "graphql", "string", "A GraphQL server has rejected a request, or an operation has returned no data." },
     },
   },
   {

@@ -14,14 +14,14 @@
 static const char *const list_options[] = {"style",  "items",  "next",           "key",      "param", "size_param",
                                            "size",   "first",  "header",         "request_header", "more", "total",
                                            "prefetch", "max_pages", "max_items", "allow_origins", "resume",
-                                           "total_timeout", NULL};
+                                           "total_timeout", "item", "body_param", NULL};
 enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 
 /* The options of a call that a list supports. */
 static const char *const call_options[] = {
     "query", "headers", "params", "method", "json", "form", "timeout", "expect", "redirect", "cookies", "auth", "retry",
     "idempotency_key", "decompress", "max_body", "compress", "schema", "coalesce", "allow_body_on_get", "cache",
-    "limit_group", "endpoint", "arguments", NULL};
+    "limit_group", "endpoint", "arguments", "graphql", NULL};
 
 /* The start of a list and its limits. */
 typedef struct beginning {

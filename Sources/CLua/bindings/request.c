@@ -47,6 +47,7 @@ static const char *const names[] = {
     "decompress", "max_body", "compress",
     "expect_continue", "schema", "retry",    "allow_body_on_get", "coalesce",   "auth",            "idempotency_key",
     "limit_group", "cache",   "respect_retry_after", "wait_for_connectivity", "allow_metered", "allow_constrained",
+    "graphql",
     NULL};
 
 /* Makes the string on top of the stack the body. */

@@ -38,4 +38,11 @@ void njl_client_log(njl_client *client, int level, njl_bytes line);
 /* Changes the effect of pin mismatches. Returns false and sets `*error` for an unknown mode and for a closed client. */
 bool njl_client_set_pinning(njl_client *client, njl_bytes mode, njl_future **error);
 
+/* The length of a SHA-256 digest in hexadecimal digits. */
+enum { NJL_DIGEST_TEXT = 64 };
+
+/* Writes the digest of the URL of `target` to `key`, without a NUL. Returns false and sets `*error` if the target is
+ * invalid. */
+bool njl_graphql_key(njl_client *client, njl_bytes target, char *key, njl_future **error);
+
 #endif

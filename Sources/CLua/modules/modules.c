@@ -38,6 +38,9 @@ static const unsigned char channels_source[] = {
 static const unsigned char fs_source[] = {
 #embed "lua/fs.lua"
 };
+static const unsigned char graphql_source[] = {
+#embed "lua/graphql.lua"
+};
 static const unsigned char process_source[] = {
 #embed "lua/process.lua"
 };
@@ -95,6 +98,7 @@ static const module modules[] = {
     {"csv", njl_open_csv, SOURCE(csv), SAFE},
     {"env", njl_open_env, SOURCE(env), UNSAFE},
     {"fs", njl_open_fs, SOURCE(fs), UNSAFE},
+    {"graphql", njl_open_graphql, SOURCE(graphql), SAFE},
     {"hash", njl_open_hash, NO_SOURCE, SAFE},
     {"json", open_json, NO_SOURCE, SAFE},
     {"log", njl_open_log, SOURCE(log), SAFE},
@@ -234,6 +238,7 @@ OPENER(channels)
 OPENER(csv)
 OPENER(env)
 OPENER(fs)
+OPENER(graphql)
 OPENER(hash)
 OPENER(json)
 OPENER(log)

@@ -149,6 +149,27 @@ int njl_open_fs(lua_State *L) {
   return 0;
 }
 
+/* graphql_key(client, path) -> a text that identifies the URL */
+static int graphql_key(lua_State *L) {
+  njl_client *client = njl_check_client(L);
+  njl_bytes path;
+  path.data = luaL_checklstring(L, 2, &path.length);
+  char key[NJL_DIGEST_TEXT + 1];
+  njl_reply *error = njl_error_push(L);
+  if (!njl_graphql_key(client, path, key, &error->wait.call)) return lua_error(L);
+  lua_pushlstring(L, key, NJL_DIGEST_TEXT);
+  return 1;
+}
+
+/* Adds the C functions of nightjar.graphql to the table at index 1. */
+int njl_open_graphql(lua_State *L) {
+  njl_add_gates(L, 1);
+  add_work(L, 1);
+  lua_pushcfunction(L, graphql_key);
+  lua_setfield(L, 1, "graphql_key");
+  return 0;
+}
+
 /* Adds the C functions of nightjar.transfers to the table at index 1. */
 int njl_open_transfers(lua_State *L) {
   njl_add_gates(L, 1);

@@ -80,7 +80,8 @@ public final class CacheStorage: Sendable {
     /// Whether entries are stored on disk.
     public var isPersistent: Bool { disk != nil }
 
-    private static var standardFolder: String? {
+    /// The folder `nightjar` in the user's cache directory. Nil if neither XDG_CACHE_HOME nor HOME is an absolute path.
+    static var standardFolder: String? {
         func variable(_ name: String) -> String? {
             getenv(name).map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
         }

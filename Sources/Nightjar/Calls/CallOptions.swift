@@ -9,6 +9,8 @@ struct CallSettings: Sendable {
     var expectedStatuses: [StatusRange] = []
     var schema: JSONSchema?
     var contract: ResponseContract?
+    /// Whether the request is a GraphQL operation.
+    var isGraphQL = false
     /// Whether the request may be repeated regardless of its method.
     var isIdempotent = false
     /// Nil: the client's setting.
@@ -76,6 +78,7 @@ final class CallOptions: Sendable {
     var expectedStatuses: [StatusRange] { settings.expectedStatuses }
     var schema: JSONSchema? { settings.schema }
     var contract: ResponseContract? { settings.contract }
+    var isGraphQL: Bool { settings.isGraphQL }
     var isIdempotent: Bool { settings.isIdempotent }
     var redirect: RedirectSettings? { settings.redirect }
     var retry: RetrySettings? { settings.retry }

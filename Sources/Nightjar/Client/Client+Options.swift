@@ -16,7 +16,7 @@ extension Client {
             maximumBody: min(
                 request.maximumBody ?? maximumBody, bounds == nil ? Configuration.largestBody : maximumBody),
             expectedStatuses: request.expectedStatuses, schema: request.schema, contract: request.contract,
-            isIdempotent: request.isIdempotent,
+            isGraphQL: request.isGraphQL, isIdempotent: request.isIdempotent,
             redirect: request.redirect.map { bounds?.redirect($0) ?? $0 }, retry: retry.map { bounds?.retry($0) ?? $0 },
             respectsRetryAfter: bounds != nil && respectsRetryAfter || request.respectsRetryAfter ?? respectsRetryAfter,
             decompresses: request.decompresses ?? decompresses,

@@ -1,9 +1,9 @@
 import NightjarHTTP
 
 extension Pagination {
-    /// Reads the name of a style, `true` to detect the style, or a table `{style=, items=, next=, key=, param=,
-    /// size_param=, size=, first=, header=, request_header=, more=, total=, prefetch=, max_pages=, max_items=,
-    /// allow_origins=}`. Items, next, key, more and total are JSON Pointers (RFC 6901).
+    /// Reads the name of a style, `true` to detect the style, or a table `{style=, items=, item=, next=, key=,
+    /// param=, body_param=, size_param=, size=, first=, header=, request_header=, more=, total=, prefetch=, max_pages=,
+    /// max_items=, allow_origins=}`. Items, item, next, key, body_param, more and total are JSON Pointers (RFC 6901).
     ///
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or a wrong type.
     public init(options value: JSONValue) throws(NightjarError) { try self.init(value, "") }
@@ -36,8 +36,12 @@ extension Pagination {
         Option(name: "style") { value, path, pages throws(NightjarError) in pages.style = try style(value, path) },
         Option(name: "items") { value, path, pages throws(NightjarError) in pages.items = try value.pointer(path) },
         Option(name: "next") { value, path, pages throws(NightjarError) in pages.next = try value.pointer(path) },
+        Option(name: "item") { value, path, pages throws(NightjarError) in pages.item = try value.pointer(path) },
         Option(name: "key") { value, path, pages throws(NightjarError) in pages.key = try value.pointer(path) },
         Option(name: "param") { value, path, pages throws(NightjarError) in pages.parameter = try value.text(path) },
+        Option(name: "body_param") { value, path, pages throws(NightjarError) in
+            pages.bodyParameter = try value.pointer(path)
+        },
         Option(name: "size_param") { value, path, pages throws(NightjarError) in
             pages.sizeParameter = try value.text(path)
         },

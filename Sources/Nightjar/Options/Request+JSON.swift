@@ -89,6 +89,9 @@ extension Request {
                 try settings.read(value, path)
                 request.redirect = settings
             },
+            Option(name: "graphql") { value, path, request throws(NightjarError) in
+                try request.readGraphQL(value, path)
+            },
             Option(name: "decompress") { value, path, request throws(NightjarError) in
                 request.decompresses = try value.flag(path)
             },

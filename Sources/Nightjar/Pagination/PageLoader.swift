@@ -10,6 +10,8 @@ final class PageLoader: @unchecked Sendable {
     private let client: Client
     private let loop: ClientLoop
     private let request: Request
+    /// See ``Pagination/bodyParameter``.
+    private let bodyParameter: JSONPointer?
     private let timeout: Duration?
     /// Sends the requests instead of the client; nil: the client sends them.
     private let sender: (any RequestSender)?
@@ -51,7 +53,16 @@ final class PageLoader: @unchecked Sendable {
         }
         var request = request
         request.resolved = nil
-        traversal = try PageTraversal(options, first: client.url(of: request), method: request.method, resuming: state)
+        var content: ByteBuffer?
+        if options.bodyParameter != nil {
+            guard case .bytes(let bytes) = request.body else {
+                throw NightjarError(.invalidArgument, "body_param requires a request with a JSON body")
+            }
+            content = bytes
+        }
+        traversal = try PageTraversal(
+            options, first: client.url(of: request), method: request.method, body: content, resuming: state)
+        bodyParameter = options.bodyParameter
         request.parameters = []
         request.query = []
         self.client = client
@@ -237,6 +248,9 @@ final class PageLoader: @unchecked Sendable {
         if let name = target.headerName {
             try sent.request.headers.set(name, target.headerValue)
             try sent.ownFields.set(name, target.headerValue)
+        }
+        if let value = target.bodyValue, let bodyParameter, case .bytes(let bytes) = request.body {
+            sent.request.body = .bytes(try bodyParameter.setting(value, in: bytes))
         }
         guard !target.carriesCredentials else { return sent }
         guard case .none = request.body else {

@@ -20,15 +20,19 @@ final class Validate: Stage, @unchecked Sendable {
 
     override func responded(_ response: Response, _ call: Call) -> Verdict {
         guard call.options.expectedStatuses.expects(response.status) else {
-            return .fail(NightjarError(unexpected: response, to: call.request.method))
+            let error = NightjarError(unexpected: response, to: call.request.method)
+            guard call.options.isGraphQL else { return .fail(error) }
+            return .fail(GraphQLResponse.problem(ofUnexpected: response, error.kind) ?? error)
         }
         let contract = call.options.contract
         if let contract { warnOnce(contract, call) }
         let mode = contract.map { $0.validation ?? validation } ?? .off
         let isDescribed = mode != .off && call.task.handlers.body == nil
-        guard isDescribed || call.options.schema != nil else { return .proceed }
+        let isGraphQL = call.options.isGraphQL && call.task.handlers.body == nil
+        guard isDescribed || isGraphQL || call.options.schema != nil else { return .proceed }
         let check = ResponseCheck(
-            response, by: isDescribed ? contract : nil, and: call.options.schema, isEither: mode == .error)
+            response, by: isDescribed ? contract : nil, and: call.options.schema, isGraphQL: isGraphQL,
+            isEither: mode == .error)
         return check.map { perform($0, mode, call) } ?? .proceed
     }
 

@@ -7,26 +7,34 @@ package struct ResponseCheck: Sendable {
     package struct Problems: Sendable {
         /// The mismatch with the endpoint's description, as ``ResponseContract/check(_:)`` throws it.
         package var described: NightjarError?
-        /// The mismatch with the caller's schema, as ``Response/check(_:)`` throws it.
+        /// The mismatch with the caller's schema, as ``Response/check(_:)`` throws it, or the error of a GraphQL response
+        /// without data.
         package var requested: NightjarError?
     }
 
     private let response: Response
     private let described: (contract: ResponseContract, schema: DeferredSchema)?
     private let requested: JSONSchema?
+    private let isGraphQL: Bool
     private let isEither: Bool
     /// The parsed body.
     private var document: Result<JSONValue, NightjarError>?
 
-    /// - Parameter isEither: true if one mismatch is enough. The caller's schema is then not checked after a mismatch
+    /// - Parameters:
+    ///   - isGraphQL: true if the response must be a GraphQL response with data.
+    ///   - isEither: true if one mismatch is enough. The caller's schema is then not checked after a mismatch
     ///   with the endpoint's description.
     /// - Returns: nil if there is nothing to check.
-    package init?(_ response: Response, by contract: ResponseContract?, and requested: JSONSchema?, isEither: Bool) {
+    package init?(
+        _ response: Response, by contract: ResponseContract?, and requested: JSONSchema?, isGraphQL: Bool = false,
+        isEither: Bool
+    ) {
         self.response = response
         self.requested = requested
+        self.isGraphQL = isGraphQL
         self.isEither = isEither
         described = contract.flatMap { contract in contract.schema(for: response).map { (contract, $0) } }
-        guard described != nil || requested != nil else { return nil }
+        guard described != nil || requested != nil || isGraphQL else { return nil }
     }
 
     /// Completes the check if it is short.
@@ -50,7 +58,8 @@ package struct ResponseCheck: Sendable {
     }
 
     private mutating func problems(_ budget: JSONSchema.CheckBudget) -> Problems? {
-        guard !response.isBlank else { return Problems() }
+        if isGraphQL, let error = GraphQLResponse.problem(of: response) { return Problems(requested: error) }
+        guard !response.isBlank, described != nil || requested != nil else { return Problems() }
         let document = self.document ?? Result { [response] () throws(NightjarError) in try response.json }
         self.document = document
         var problems = Problems()

@@ -34,7 +34,19 @@ struct PageReading {
                 .tooLarge,
                 "page \(place.number) has more than \(PageReading.maximumElements) items; request smaller pages")
         }
-        return elements
+        guard let item = options.item else { return elements }
+        var items: [Range<Int>] = []
+        items.reserveCapacity(elements.count)
+        for (index, element) in elements.enumerated() {
+            guard let range = response.ranges.value(at: item, in: element) else {
+                throw NightjarError(
+                    .decoding,
+                    "element \(index) of page \(place.number) has nothing at \(quoted(item.description)), where its item "
+                        + "was expected; check the option item")
+            }
+            items.append(range)
+        }
+        return items
     }
 
     /// Returns true if the server wrote an empty list as null (as Go does) or omitted the list (as proto3's JSON does).
@@ -116,18 +128,28 @@ struct PageReading {
         let why =
             switch plan.style {
             case .page, .offset:
-                "the server ignores the query item \(quoted(plan.parameter)) or counts wrongly; set param, total "
-                    + "or more"
+                "the server ignores \(selector) or counts wrongly; set param, total or more"
             case .cursor:
-                "the server ignores the query item \(quoted(plan.parameter)) or repeats its cursors; set param to "
-                    + "the query item that takes the cursor"
-            case .header where options.requestHeader != nil || !plan.parameter.isEmpty:
+                "the server ignores \(selector) or repeats its cursors; set param to the query item, or body_param to "
+                    + "the member of the body, that takes the cursor"
+            case .header where takesToken:
                 "the server ignores the token or repeats it; set param or request_header to the item or field that "
                     + "takes the token"
             default: "the server returns to an earlier position"
             }
         return NightjarError(
             .protocol, "page \(place.number) names \(page) as the next page, so the list would never end: \(why)")
+    }
+
+    /// The part of the request that selects the page, for messages.
+    private var selector: String {
+        if let pointer = options.bodyParameter { return "\(quoted(pointer.description)) of the body" }
+        return "the query item \(quoted(plan.parameter))"
+    }
+
+    /// Whether the requests for further pages have the token of style header. Otherwise, the token is a URL.
+    private var takesToken: Bool {
+        options.requestHeader != nil || options.bodyParameter != nil || !plan.parameter.isEmpty
     }
 
     func repeated(ofPrevious isPrevious: Bool) -> NightjarError {
@@ -143,8 +165,7 @@ struct PageReading {
         let why =
             switch plan.style {
             case .page, .offset:
-                "the server ignores the query item \(quoted(plan.parameter)), or starts again after its last page; "
-                    + "set param, total or more"
+                "the server ignores \(selector), or starts again after its last page; set param, total or more"
             default: "the server returns to an earlier position"
             }
         return NightjarError(.protocol, "\(what), \(how): \(why)")
@@ -191,7 +212,7 @@ struct PageReading {
                 return try absent(count, more, "a header field \(quoted(name))")
             }
             guard !token.isEmpty else { return try end(more, "a token in its header field \(quoted(name))") }
-            if options.requestHeader != nil || !plan.parameter.isEmpty { return .position(.token(token)) }
+            if takesToken { return .position(.token(token)) }
             guard PageHints.isURL(token) else {
                 throw NightjarError(
                     .decoding,

@@ -9,12 +9,19 @@ import NIOCore
 struct PageStateOrigin: Sendable {
     private let first: RequestURL
     private let fingerprint: String
+    private let hasBody: Bool
 
-    init(_ first: RequestURL, _ method: Method) {
+    /// - Parameter body: the body of the first request, if it selects the page. Nil: other bodies are the same list.
+    init(_ first: RequestURL, _ method: Method, body: ByteBuffer? = nil) {
         self.first = first
+        hasBody = body != nil
         // FNV-1a: the same in every process. No secret depends on it.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in "\(method.name) \(first.redacted)".utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        func add(_ bytes: some Sequence<UInt8>) {
+            for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        add("\(method.name) \(first.redacted)".utf8)
+        if let body { add(body.readableBytesView) }
         fingerprint = String(hash, radix: 16)
     }
 
@@ -111,7 +118,7 @@ struct PageStateOrigin: Sendable {
             throw NightjarError(
                 .invalidArgument,
                 "the state belongs to another list: the method and URL of the first request must be the same, "
-                    + "including the query"
+                    + "including the query" + (hasBody ? " and the body" : "")
             )
         }
         try PageStateOrigin.check(document, ["v", "f", "n", "d", "p", "k", "g"])

@@ -1,11 +1,14 @@
 import NIOCore
 
-/// The differences between the request for a page and the first request: the URL and, for some styles, a header field.
+/// The differences between the request for a page and the first request: the URL, and in some lists a header field or a
+/// value in the body.
 package struct PageTarget: Sendable, Equatable {
     package var url: RequestURL
     /// The name of a header field to set. Replaces the field of the same name.
     package var headerName: String?
     package var headerValue = ""
+    /// The value to set in the JSON body, at ``Pagination/bodyParameter``. Nil: the body of the first request.
+    package var bodyValue: JSONValue?
     /// False for another origin, which must not receive credentials of the first request or of the client.
     package var carriesCredentials = true
 

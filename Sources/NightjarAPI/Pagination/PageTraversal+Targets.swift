@@ -7,9 +7,14 @@ extension PageTraversal {
         var items: [(name: String, value: String)] = []
         if let name = options.sizeParameter, let size = options.size { items.append((name, String(size))) }
         let parameter = plan?.parameter ?? ""
+        if options.bodyParameter != nil, let value = position.bodyValue {
+            var target = PageTarget(items.isEmpty ? first : try first.setting(items))
+            target.bodyValue = value
+            return target
+        }
         switch position {
         case .first, .end:
-            if options.style == .page {
+            if options.style == .page, options.bodyParameter == nil {
                 let name = options.parameter ?? "page"
                 if first.queryValue(name) == nil { items.append((name, String(options.first))) }
             }
@@ -139,6 +144,14 @@ extension Pagination {
         if let requestHeader, !FieldSyntax.isToken(requestHeader.utf8) {
             throw refuse("request_header must be the name of a header field, got \(quoted(requestHeader))")
         }
+        if bodyParameter != nil {
+            guard [.page, .offset, .cursor, .header].contains(style) else {
+                throw refuse("body_param requires the style page, offset, cursor or header; set style")
+            }
+            guard parameter == nil, requestHeader == nil else {
+                throw refuse("only one of body_param, param and request_header may be set")
+            }
+        }
         if parameter == "" { throw refuse("param is empty; set it to the name of the query item, or remove it") }
         _ = try origins()
     }
@@ -154,5 +167,16 @@ extension Pagination {
             }
         }
         return origins
+    }
+}
+
+extension PagePosition {
+    /// The value that selects the page in the body of a request. Nil if the body does not select the page.
+    fileprivate var bodyValue: JSONValue? {
+        switch self {
+        case .page(let number), .offset(let number): .integer(Int64(number))
+        case .cursor(let text), .token(let text): .string(text)
+        case .first, .end, .query, .url: nil
+        }
     }
 }

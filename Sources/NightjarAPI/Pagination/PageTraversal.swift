@@ -113,17 +113,19 @@ package struct PageTraversal: Sendable {
     /// - Parameters:
     ///   - first: the URL of the first page, including its query.
     ///   - method: the method of all requests.
+    ///   - body: the JSON body of the first request, for ``Pagination/bodyParameter``.
     ///   - state: the position to resume at, from ``state`` or ``LoadedPage/state(consumed:)`` of a paginator with the
     ///     same first request.
     /// - Throws: `invalid_argument` if options are invalid, or if the state is invalid or does not belong to this list.
     package init(
-        _ options: Pagination, first: RequestURL, method: Method = .get, resuming state: String? = nil
+        _ options: Pagination, first: RequestURL, method: Method = .get, body: ByteBuffer? = nil,
+        resuming state: String? = nil
     ) throws(NightjarError) {
         try options.check()
         self.options = options
         self.first = first
         allowed = try options.origins()
-        origin = PageStateOrigin(first, method)
+        origin = PageStateOrigin(first, method, body: options.bodyParameter == nil ? nil : body)
         given = SavedPlace(place: PagePlace(), skip: 0, plan: nil)
         frontier = .at(PagePlace())
         guard let state else { return }

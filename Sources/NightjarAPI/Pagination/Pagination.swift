@@ -1,7 +1,7 @@
 /// Options for reading a list page by page.
 ///
-/// Error messages use the option names of Lua, JSON and endpoint descriptions: `param`, `size_param`, `request_header`,
-/// `max_pages`, `max_items` and `allow_origins`.
+/// Error messages use the option names of Lua, JSON and endpoint descriptions: `param`, `body_param`, `size_param`,
+/// `request_header`, `max_pages`, `max_items` and `allow_origins`.
 public struct Pagination: Sendable {
     /// The way in which a server divides a list into pages.
     public enum Style: String, Sendable, CaseIterable {
@@ -29,6 +29,9 @@ public struct Pagination: Sendable {
     public var style = Style.guess
     /// The location of the items in a response. Nil: determined from the first response.
     public var items: JSONPointer?
+    /// The location of an item within an element of the list, such as `/node` in the edges of a GraphQL connection. Nil:
+    /// the elements are the items.
+    public var item: JSONPointer?
     /// The location of the cursor or of the URL of the next page. Nil: determined from the first response.
     /// ``PageTraversal`` describes when an absent value is the end.
     public var next: JSONPointer?
@@ -38,6 +41,9 @@ public struct Pagination: Sendable {
     /// The query item that selects a page. Nil: `page` or `offset` in the styles of these names, none in style header,
     /// and otherwise determined from the first response and the endpoint.
     public var parameter: String?
+    /// The location in the JSON body of the requests that selects a page, in place of a query item, in the styles page,
+    /// offset, cursor and header. The first request is sent as given. Nil: none.
+    public var bodyParameter: JSONPointer?
     /// The query item that sets the page size. Nil: none.
     public var sizeParameter: String?
     /// The page size to request or, without ``sizeParameter``, the server's default. Nil: unknown.

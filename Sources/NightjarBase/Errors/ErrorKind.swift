@@ -57,6 +57,8 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
     case script = 43
     /// The content does not have the digest that the caller or the server has given.
     case checksumMismatch = 44
+    /// A GraphQL server has rejected a request, or an operation has returned no data.
+    case graphQL = 45
 
     /// The name in C and Lua, such as `connection_lost`.
     public var name: String {
@@ -90,6 +92,7 @@ public enum ErrorKind: Int32, Sendable, CaseIterable {
         case .storage: "storage"
         case .script: "script"
         case .checksumMismatch: "checksum_mismatch"
+        case .graphQL: "graphql"
         }
     }
 

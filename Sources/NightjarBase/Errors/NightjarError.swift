@@ -124,7 +124,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .invalidArgument, .invalidURL, .invalidRequest, .forked, .closed, .reentrant, .cancelled: false
         case .tls, .pinMismatch, .protocol, .tooLarge, .noMemory, .decoding: false
         case .unauthorized, .forbidden, .notFound, .cacheMiss, .storage, .script: false
-        case .contentChanged, .checksumMismatch: false
+        case .contentChanged, .checksumMismatch, .graphQL: false
         }
     }
 
@@ -140,7 +140,7 @@ public struct NightjarError: Error, Sendable, CustomStringConvertible {
         case .forbidden: "You do not have permission to do this."
         case .notFound: "This could not be found."
         case .rateLimited: "There were too many requests. Wait a moment and try again."
-        case .client: "The server did not accept this."
+        case .client, .graphQL: "The server did not accept this."
         case .server: "The server has a problem. Try again later."
         case .protocol, .decoding: "The server's response could not be understood."
         case .tooLarge: "There is more data than this program accepts."

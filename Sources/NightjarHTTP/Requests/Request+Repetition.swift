@@ -82,7 +82,7 @@ public final class RepeatedRequest: Sendable {
             && one.retry == other.retry && one.connectivity == other.connectivity
             && one.respectsRetryAfter == other.respectsRetryAfter
             && one.impliedType == other.impliedType
-            && one.isIdempotent == other.isIdempotent
+            && one.isIdempotent == other.isIdempotent && one.isGraphQL == other.isGraphQL
             && one.confinement === other.confinement
     }
 }

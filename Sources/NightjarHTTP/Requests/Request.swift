@@ -47,6 +47,8 @@ public struct Request: Sendable {
     /// The responses that the endpoint's description defines. Nil if there is no description. See
     /// ``Operation/request(_:)``.
     public var contract: ResponseContract?
+    /// True if the request is a GraphQL operation. A response without data is then an error.
+    package var isGraphQL = false
     /// The redirect settings of this call. Nil uses the client's settings.
     public var redirect: RedirectSettings?
     /// The retry settings that differ from the client's. Nil uses the client's settings.

@@ -15,16 +15,18 @@ extension NightjarError {
 
     /// Creates the error for an unexpected response.
     ///
-    /// - Parameter details: the error description in the response's body.
+    /// - Parameters:
+    ///   - details: the error description in the response's body.
+    ///   - wasProcessed: false if the response shows that the server has not processed the request.
     public init(
         _ kind: ErrorKind, _ message: String, response: Response, details: ErrorBody? = nil,
-        retryAfter: Duration? = nil
+        retryAfter: Duration? = nil, wasProcessed: Bool = true
     ) {
         var facts = Facts(kind, message)
         facts.phase = .receive
         facts.status = response.status
         facts.attempts = response.attempts
-        facts.requestMayHaveBeenProcessed = true
+        facts.requestMayHaveBeenProcessed = wasProcessed
         facts.retryAfter = retryAfter
         facts.context = Call(response: response, details: details)
         self.init(facts)

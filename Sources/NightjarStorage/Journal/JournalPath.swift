@@ -21,8 +21,9 @@ package enum JournalPath {
     /// Creates the folder of the journal if it does not exist, accessible only to its owner. Returns the path with all
     /// symbolic links resolved.
     static func prepare(_ path: String) throws(DatabaseError) -> String {
-        makeFolder(PrivateFile.split(path).folder)
-        do throws(NightjarError) { return try PrivateFile(path, "journal").place() } catch {
+        let file = PrivateFile(path, "journal")
+        file.makeFolder()
+        do throws(NightjarError) { return try file.place() } catch {
             throw DatabaseError(opening: path, error)
         }
     }
@@ -32,15 +33,6 @@ package enum JournalPath {
         do throws(NightjarError) { try PrivateFile(place, "journal").syncFolder(of: place) } catch {
             throw DatabaseError(opening: place, error)
         }
-    }
-
-    /// Creates the folder and its parent folders. Ignores errors: opening the file reports them.
-    private static func makeFolder(_ path: String) {
-        guard mkdir(path, 0o700) != 0, errno == ENOENT else { return }
-        let parent = PrivateFile.split(path).folder
-        guard parent.utf8.count < path.utf8.count else { return }
-        makeFolder(parent)
-        mkdir(path, 0o700)
     }
 }
 

@@ -98,6 +98,18 @@ package struct PrivateFile: Sendable {
         }
     }
 
+    /// Creates the folder of the file and its parent folders, accessible only to their owner. Ignores errors: opening the
+    /// file reports them.
+    package func makeFolder() { PrivateFile.makeFolder(PrivateFile.split(path).folder) }
+
+    private static func makeFolder(_ path: String) {
+        guard mkdir(path, 0o700) != 0, errno == ENOENT else { return }
+        let parent = split(path).folder
+        guard parent.utf8.count < path.utf8.count else { return }
+        makeFolder(parent)
+        mkdir(path, 0o700)
+    }
+
     static func split(_ path: String) -> (folder: String, name: String) {
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
         let folder = path[..<slash]
@@ -112,7 +124,7 @@ package struct PrivateFile: Sendable {
     /// - Throws: `storage` if the file cannot be read, is not a regular file, is longer than `limit` bytes, belongs to
     ///   another user or is accessible to other users. Other users may have changed or read the content of an
     ///   accessible file. `invalid_argument` if the path is invalid.
-    func read(atMost limit: Int) throws(NightjarError) -> [UInt8]? {
+    package func read(atMost limit: Int) throws(NightjarError) -> [UInt8]? {
         let place = try place()
         let descriptor: Int32
         do throws(NightjarError) {
@@ -158,7 +170,7 @@ package struct PrivateFile: Sendable {
     // MARK: Writing
 
     /// Replaces the file atomically and durably. Calls for the same file must not overlap.
-    func replace(with content: [UInt8]) throws(NightjarError) {
+    package func replace(with content: [UInt8]) throws(NightjarError) {
         try replace { (write) throws(NightjarError) in try write(content) }
     }
 

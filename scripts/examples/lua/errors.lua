@@ -71,6 +71,7 @@ local causes = {
 
   -- The response is invalid, or not what the program expects.
   { "decoding", function() return api:get("/bytes/100").json end },
+  { "graphql", function() api:post("/graphql", { graphql = { query = "{ article { title } }" } }) end },
 }
 
 local wrong = 0

@@ -1,0 +1,43 @@
+import NightjarAPI
+import NightjarHTTP
+
+extension Request {
+    /// Reads the text of a query, or `{query=, variables=, operation_name=, extensions=}`.
+    mutating func readGraphQL(_ value: JSONValue, _ path: String) throws(NightjarError) {
+        guard case .none = body else {
+            throw NightjarError(.invalidArgument, "option \(quoted(path)) replaces the body; remove the body")
+        }
+        var content = GraphQLContent(query: "")
+        if case .string(let text) = value {
+            content.query = text
+        } else {
+            try GraphQLContent.options.apply(value, at: path, to: &content)
+        }
+        try setGraphQL(content, try content.parsed(nil).operation)
+    }
+}
+
+extension GraphQLContent {
+    static let options = OptionTable<GraphQLContent>([
+        Option(name: "query") { value, path, content throws(NightjarError) in content.query = try value.text(path) },
+        Option(name: "variables") { value, path, content throws(NightjarError) in
+            content.variables = try object(value, path)
+        },
+        Option(name: "operation_name") { value, path, content throws(NightjarError) in
+            content.operationName = try value.text(path)
+        },
+        Option(name: "extensions") { value, path, content throws(NightjarError) in
+            content.extensions = try object(value, path)
+        },
+        Option(name: "kind") { value, path, content throws(NightjarError) in
+            content.kind = GraphQLDocument.Kind(rawValue: try value.word(path, ["query", "mutation", "subscription"]))
+        },
+    ])
+
+    private static func object(_ value: JSONValue, _ path: String) throws(NightjarError) -> JSONValue {
+        switch value {
+        case .object, .array([]), .null: return value
+        default: throw .mismatch(path, expected: "a table", value)
+        }
+    }
+}

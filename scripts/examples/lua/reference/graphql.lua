@@ -1,0 +1,7 @@
+local nightjar = require "nightjar"
+local graphql = require "nightjar.graphql"
+local gql = graphql.client(nightjar.client { base_url = "http://127.0.0.1:8080" }, "/graphql")
+local result = gql:query("query($id: ID!) { article(id: $id) { title } }", { id = 1 })
+print(result.data.article.title)
+-- Prints:
+--   Bread without a mixer
