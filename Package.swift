@@ -334,6 +334,10 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
             dependencies: ["CLibFuzzer", "NightjarAPI", .product(name: "NIOCore", package: "swift-nio")],
             path: "Tests/Fuzz/Endpoints"),
         .executableTarget(
+            name: "FuzzGraphQL",
+            dependencies: ["CLibFuzzer", "NightjarAPI", .product(name: "NIOCore", package: "swift-nio")],
+            path: "Tests/Fuzz/GraphQL"),
+        .executableTarget(
             name: "FuzzRedaction",
             dependencies: [
                 "CLibFuzzer", "NightjarHTTP", "NightjarTesting", .product(name: "NIOCore", package: "swift-nio"),

@@ -1,0 +1,3 @@
+import CLibFuzzer
+
+exit_with_fuzzer(CommandLine.argc, CommandLine.unsafeArgv, fuzzGraphQL)
