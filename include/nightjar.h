@@ -2067,7 +2067,8 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
  *   wait_for_connectivity                 seconds; 0 and false: the call does not wait
  *   auth                                  true, false, the name of a security scheme, or a list of names
  *   graphql                               the text of a GraphQL query, or {"query", "variables", "operation_name",
- *                                         "extensions", "kind": "query" or "mutation"}: nj_request_set_graphql
+ *                                         "extensions", "kind"}: nj_request_set_graphql. The kind is that of the
+ *                                         operation: "query", "mutation", or "subscription" for nj_events
  *   retry                                 true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait"}
  *   idempotency_key                       a key, true (generated) or false (none)
  *   cache                                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only",
@@ -3831,6 +3832,12 @@ NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
  *                       connection was lost, messages that were not sent are discarded, and sending fails with
  *                       NJ_CONNECTION_LOST until there is another one. Messages that are sent before the first
  *                       connection is open are kept in any case.
+ *   graphql             a GraphQL subscription, as text or as an object of query, variables, operation_name, extensions,
+ *                       init_payload (the payload of connection_init) and authorize (true: the payload has the
+ *                       Authorization field of the handshake). The client speaks graphql-transport-ws. Each received
+ *                       message is the JSON text of a result, and the WebSocket is closed when the subscription is
+ *                       complete. Each connection subscribes again. Errors: NJ_GRAPHQL, NJ_PROTOCOL, and the kinds of
+ *                       the close codes 4401 (NJ_UNAUTHORIZED), 4403, 4429 and 4500
  * ================================================================================================================== */
 
 /** The state of a WebSocket. */

@@ -46,7 +46,7 @@ import Testing
         #expect(result.errors.map(\.message) == ["the field secret cannot be read"])
         #expect(result.errors.first?.path.description == "/article/secret")
         #expect(result.errors.first?.code == "FORBIDDEN")
-        #expect(result.response.headers["Content-Type"] == "application/graphql-response+json")
+        #expect(result.response?.headers["Content-Type"] == "application/graphql-response+json")
     }
 
     @Test func rejectedOperationIsAnError() async throws {

@@ -300,6 +300,15 @@ function network_changes:close() end
 ---@field operation_name? string The operation of the document. Default: the only operation.
 ---@field extensions? table Further members for the server. Default: none.
 
+---Options of gql:subscribe: those of api:websocket or api:events, and the following.
+---@class nightjar.graphql_subscription_options: nightjar.websocket_options
+---@field operation_name? string The operation of the document. Default: the only operation.
+---@field extensions? table Further members for the server. Default: none.
+---@field transport? "websocket"|"events" websocket: the protocol graphql-transport-ws. events: an event stream (GraphQL over server-sent events). Default: "websocket".
+---@field init_payload? table The payload of connection_init. Only for WebSockets. Default: none.
+---@field authorize? boolean Whether the payload of connection_init has the Authorization header of the handshake. Only for WebSockets. Default: false.
+---@field reconnect? boolean Whether the client connects and subscribes again after a lost connection, and after an expired token (close code 4401). Default: true.
+
 ---Options of gql:items: those of api:paginate, and the following.
 ---@class nightjar.graphql_list_options: nightjar.page_options
 ---@field operation_name? string The operation of the document. Default: the only operation.
@@ -312,7 +321,7 @@ function network_changes:close() end
 ---@field variables? table The values of the variables. They are checked as far as the operation describes them. Default: none.
 ---@field operation_name? string The operation of the document. Default: the only operation.
 ---@field extensions? table Further members for the server. Default: none.
----@field kind? "query"|"mutation" The kind that the operation must have. Default: any.
+---@field kind? "query"|"mutation"|"subscription" The kind that the operation must have. subscription: only for api:events. Default: query or mutation.
 
 ---A GraphQL client. Documents and variables are checked before anything is sent: an error of the kind invalid_argument has the position or the name of the variable.
 ---@class nightjar.graphql_client
@@ -332,6 +341,13 @@ function graphql_client:query(document, variables, options) end
 ---@return nightjar.graphql_result
 function graphql_client:mutate(document, variables, options) end
 
+---Returns the results of a subscription: for result in gql:subscribe(document) do ... end. Raises an error of the kind graphql if the server ends the subscription with errors.
+---@param document string
+---@param variables? table
+---@param options? nightjar.graphql_subscription_options
+---@return nightjar.graphql_subscription
+function graphql_client:subscribe(document, variables, options) end
+
 ---Returns the nodes of a connection, page by page. The query selects pageInfo { endCursor hasNextPage } and nodes or edges of the connection, and sets its argument after to a variable.
 ---@param document string
 ---@param variables? table
@@ -339,12 +355,24 @@ function graphql_client:mutate(document, variables, options) end
 ---@return nightjar.list
 function graphql_client:items(document, variables, options) end
 
+---A subscription. A loop over it returns its results.
+---@class nightjar.graphql_subscription
+---@overload fun(): nightjar.graphql_result?
+local graphql_subscription = {}
+
+---Waits for the next result. Returns nil when the subscription is complete.
+---@return nightjar.graphql_result?
+function graphql_subscription:next() end
+
+---Ends the subscription. The end of a loop calls it.
+function graphql_subscription:close() end
+
 ---The data and the errors of an operation.
 ---@class nightjar.graphql_result
 ---@field data table? The data. Fields with errors are nightjar.null.
 ---@field errors table[]? The errors of fields, with message, path and extensions; nil if the data is complete.
 ---@field extensions table? Further members of the server.
----@field response nightjar.response The response.
+---@field response nightjar.response? The response; nil for a result of a subscription.
 local graphql_result = {}
 
 ---Options of nightjar.transfers.start: download and to, or upload and one of from, body, json, form and multipart. The options of downloads or uploads can be added, except resume and functions. Of the options of calls, these can be added: allow_body_on_get, compress, cookies, decompress, expect_continue, headers, idempotency_key, redirect, respect_retry_after, retry, timeout and wait_for_connectivity.

@@ -432,6 +432,17 @@ return {
     },
   },
   {
+    name = "nightjar.graphql_subscription_options", kind = "options", text = "Options of gql:subscribe: those of api:websocket or api:events, and the following.", extends = "nightjar.websocket_options",
+    members = {
+      { "operation_name", "string", "The operation of the document.", default = "the only operation" },
+      { "extensions", "table", "Further members for the server.", default = "none" },
+      { "transport", '"websocket"|"events"', "websocket: the protocol graphql-transport-ws. events: an event stream (GraphQL over server-sent events).", default = '"websocket"' },
+      { "init_payload", "table", "The payload of connection_init. Only for WebSockets.", default = "none" },
+      { "authorize", "boolean", "Whether the payload of connection_init has the Authorization header of the handshake. Only for WebSockets.", default = "false" },
+      { "reconnect", "boolean", "Whether the client connects and subscribes again after a lost connection, and after an expired token (close code 4401).", default = "true" },
+    },
+  },
+  {
     name = "nightjar.graphql_list_options", kind = "options", text = "Options of gql:items: those of api:paginate, and the following.", extends = "nightjar.page_options",
     members = {
       { "operation_name", "string", "The operation of the document.", default = "the only operation" },
@@ -446,7 +457,7 @@ return {
       { "variables", "table", "The values of the variables. They are checked as far as the operation describes them.", default = "none" },
       { "operation_name", "string", "The operation of the document.", default = "the only operation" },
       { "extensions", "table", "Further members for the server.", default = "none" },
-      { "kind", '"query"|"mutation"', "The kind that the operation must have.", default = "any" },
+      { "kind", '"query"|"mutation"|"subscription"', "The kind that the operation must have. subscription: only for api:events.", default = "query or mutation" },
     },
   },
   {
@@ -456,8 +467,17 @@ return {
         "Sends a query, which is retried like a GET request. Raises an error of the kind graphql if the response has no data, and the errors of calls." },
       { "mutate", "(self: nightjar.graphql_client, document: string, variables?: table, options?: nightjar.graphql_operation_options): nightjar.graphql_result",
         "Sends a mutation, which is retried only if it has an idempotency_key." },
+      { "subscribe", "(self: nightjar.graphql_client, document: string, variables?: table, options?: nightjar.graphql_subscription_options): nightjar.graphql_subscription",
+        "Returns the results of a subscription: for result in gql:subscribe(document) do ... end. Raises an error of the kind graphql if the server ends the subscription with errors." },
       { "items", "(self: nightjar.graphql_client, document: string, variables?: table, options?: nightjar.graphql_list_options): nightjar.list",
         "Returns the nodes of a connection, page by page. The query selects pageInfo { endCursor hasNextPage } and nodes or edges of the connection, and sets its argument after to a variable." },
+    },
+  },
+  {
+    name = "nightjar.graphql_subscription", kind = "object", text = "A subscription. A loop over it returns its results.", call = "(): nightjar.graphql_result?",
+    members = {
+      { "next", "(self: nightjar.graphql_subscription): nightjar.graphql_result?", "Waits for the next result. Returns nil when the subscription is complete." },
+      { "close", "(self: nightjar.graphql_subscription)", "Ends the subscription. The end of a loop calls it." },
     },
   },
   {
@@ -466,7 +486,7 @@ return {
       { "data", "table?", "The data. Fields with errors are nightjar.null." },
       { "errors", "table[]?", "The errors of fields, with message, path and extensions; nil if the data is complete." },
       { "extensions", "table?", "Further members of the server." },
-      { "response", "nightjar.response", "The response." },
+      { "response", "nightjar.response?", "The response; nil for a result of a subscription." },
     },
   },
   {

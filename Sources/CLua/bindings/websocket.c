@@ -171,7 +171,7 @@ int njl_client_websocket(lua_State *L) {
   static const char *const known[] = {"protocols",    "compress",      "max_message", "pieces",
                                       "max_queued",   "ping",          "pong_timeout", "close_timeout",
                                       "reconnect",    "reconnect_codes", "reconnect_attempts", "keep_unsent",
-                                      NULL};
+                                      "graphql", NULL};
   njl_push_stream_request(L, CALL_OPTIONS, "websocket");
   njl_take_function(L, REQUEST_TABLE, "on_open", "websocket");
   njl_take_options(L, REQUEST_TABLE, known, "ping", "websocket");

@@ -42,10 +42,12 @@ public struct GraphQLResult: Sendable {
     public let errors: [FieldError]
     /// Further members of the server, or null.
     public let extensions: JSONValue
-    public let response: Response
+    /// The response. Nil for a result of a subscription.
+    public let response: Response?
 
-    init(_ response: Response) throws(NightjarError) {
-        let document = try response.json
+    init(_ response: Response) throws(NightjarError) { self.init(try response.json, response) }
+
+    init(_ document: JSONValue, _ response: Response?) {
         self.response = response
         data = document["data"] ?? .null
         errors = FieldError.all(in: document["errors"])

@@ -1,8 +1,9 @@
+import NightjarAPI
 import NightjarHTTP
 
 extension WebSocketSettings {
     /// Reads a table `{protocols=, compress=, max_message=, pieces=, max_queued=, ping=, pong_timeout=,
-    /// close_timeout=, reconnect=, reconnect_codes=, reconnect_attempts=, keep_unsent=}`.
+    /// close_timeout=, reconnect=, reconnect_codes=, reconnect_attempts=, keep_unsent=, graphql=}`.
     ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name (with the nearest known name)
     ///   or an invalid value.
@@ -49,6 +50,9 @@ extension WebSocketSettings {
         },
         Option(name: "reconnect_attempts") { value, path, settings throws(NightjarError) in
             settings.reconnectAttempts = try value.count(path, in: 0...1_000_000)
+        },
+        Option(name: "graphql") { value, path, settings throws(NightjarError) in
+            settings.subprotocol = try GraphQLSubscription(try GraphQLContent(options: value, path))
         },
         Option(name: "keep_unsent") { value, path, settings throws(NightjarError) in
             settings.keepsUnsent = try value.flag(path)

@@ -65,10 +65,13 @@ final class WebSocketLink: @unchecked Sendable {
     }
 
     /// Sends a message of which the session has checked the content.
-    func send(_ message: WebSocketMessage) {
+    func send(_ message: WebSocketMessage) { send(message, recordedAs: message) }
+
+    /// - Parameter record: The message for the transcript, without secrets.
+    func send(_ message: WebSocketMessage, recordedAs record: WebSocketMessage) {
         do throws(NightjarError) {
             _ = try connection.send(message)
-            transcript?.note(message, isSent: true)
+            transcript?.note(record, isSent: true)
         } catch {
             assertionFailure("a message was rejected: \(error.message)")
         }
@@ -107,7 +110,9 @@ final class WebSocketLink: @unchecked Sendable {
                 transcript = MessageTranscript()
                 task?.call?.states[MessageTranscript.key] = transcript
             }
-            session?.opened(agreement.subprotocol)
+            session?.opened(
+                agreement.subprotocol,
+                authorization: response.request?.headers["Authorization"])
             proceed()
         } catch {
             refusal = error.about(response)

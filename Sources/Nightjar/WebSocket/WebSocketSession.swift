@@ -78,6 +78,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     private var state = WebSocketState.connecting
     private(set) var link: WebSocketLink?
     private var reconnect: WebSocketReconnect
+    private var subprotocolState: (any WebSocketSubprotocol)?
     private var random = SystemRandomNumberGenerator()
     /// The messages to send when a connection is open and its first messages were sent.
     var kept = Deque<WebSocketMessage>()
@@ -111,9 +112,10 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         self.settings = settings
         self.handlers = handlers
         handshake = try WebSocketHandshake(
-            protocols: settings.protocols, sensitive: client.sensitiveNames,
+            protocols: settings.subprotocol.map { [$0.name] } ?? settings.protocols, sensitive: client.sensitiveNames,
             deflate: settings.compresses && !client.isRecording ? WebSocketDeflate.Offer() : nil)
         reconnect = WebSocketReconnect(settings.reconnection)
+        subprotocolState = settings.subprotocol
         sendLimit = WebSocketSendLimit(settings.maximumQueued)
         super.init("the WebSocket", on: client.loop, queue: queue, timeout: nil, finished: finished)
     }
@@ -214,12 +216,14 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// back, because the server's Close frame arrives after them.
     var acceptsMessages: Bool { state == .closing || !isHeldBack.load(ordering: .relaxed) }
 
-    func opened(_ subprotocol: String?) {
+    /// - Parameter authorization: The Authorization field of the handshake's request.
+    func opened(_ subprotocol: String?, authorization: String?) {
         wasOpen = true
         reconnect.opened(now: loop.now)
         snapshot.withLock { $0.subprotocol = subprotocol }
         change(to: .open, "the server accepted the handshake")
         sendLimit.accept()
+        if settings.subprotocol != nil { return begin(subprotocol, authorization) }
         guard let opened = handlers.opened else {
             // Wakes a thread that polls the queue until the WebSocket is open.
             loop.post(.wake, to: queue)
@@ -235,6 +239,12 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     }
 
     func received(_ message: WebSocketMessage) {
+        guard subprotocolState == nil else { return perform(subprotocolState?.received(message) ?? []) }
+        accept(message)
+    }
+
+    /// Delivers a message of the server.
+    private func accept(_ message: WebSocketMessage) {
         let cost = WebSocketSession.cost(of: message)
         if state == .closing, unconsumedBytes.load(ordering: .relaxed) > ClientTask.window { dropsMessages = true }
         if dropsMessages { return }
@@ -272,6 +282,14 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         failPings(WebSocketSession.lost)
         // The listener of the client's end reports a better error.
         if hasEnded || loop.isClosing { return }
+        var closure = closure
+        // A connection that the server has not accepted would fail again.
+        if let subprotocolState, closure.error == nil, let error = subprotocolState.error(closure) {
+            closure.error = error
+            guard subprotocolState.isReady else {
+                return finish(closure.result(isRequested: state == .closing, notSent), closure.summary)
+            }
+        }
         keep(unsent)
         switch verdict(closure) {
         case .again(let wait):
@@ -300,6 +318,44 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         change(to: .closed, reason)
         end(result)
     }
+
+    // MARK: On the loop: the subprotocol
+
+    private func begin(_ selected: String?, _ authorization: String?) {
+        guard selected == settings.subprotocol?.name else {
+            link.take()?.abandon()
+            return finish(.failure(WebSocketSession.noSubprotocol), WebSocketSession.noSubprotocol.message)
+        }
+        isOpening = true
+        perform(subprotocolState?.opened(authorization: authorization) ?? [])
+        let current = link
+        loop.after(WebSocketSession.readyTimeout) { [weak self, weak current] in
+            guard let self, let current, link === current, subprotocolState?.isReady == false, state == .open else {
+                return
+            }
+            finish(.failure(WebSocketSession.notReady), WebSocketSession.notReady.message)
+        }
+    }
+
+    private func perform(_ actions: [WebSocketSubprotocolAction]) {
+        for action in actions {
+            guard !hasEnded, state == .open else { return }
+            switch action {
+            case .send(let message, let record): link?.send(message, recordedAs: record ?? message)
+            case .deliver(let message): accept(message)
+            case .complete: beginClosing(.normal, "")
+            case .fail(let error): finish(.failure(error), error.message)
+            }
+        }
+    }
+
+    private static let noSubprotocol = NightjarError(
+        .protocol, "the server does not support the subprotocol; use another transport", phase: .receive)
+    private static let notReady = NightjarError(
+        .timeout, "the server did not acknowledge the connection of the subprotocol within \(readyTimeout)",
+        phase: .receive)
+    /// The time in which the server must accept a connection of a subprotocol.
+    private static let readyTimeout = Duration.seconds(10)
 
     // MARK: On the loop: closing
 

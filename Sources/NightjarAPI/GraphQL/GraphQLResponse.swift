@@ -42,15 +42,24 @@ package enum GraphQLResponse {
 
     /// - Parameter wasExecuted: False if the server rejected the request before its execution.
     private static func failure(_ errors: [JSONValue], _ response: Response, wasExecuted: Bool) -> NightjarError {
-        var message = "the server gave no reason"
-        if case .string(let text)? = errors.first?["message"], !text.isEmpty {
-            message = quoted(text, limit: longestMessage)
-        }
-        let others = errors.count > 1 ? " (and \(counted(errors.count - 1, "more error")))" : ""
         let what = wasExecuted ? "the GraphQL operation returned no data" : "the GraphQL server rejected the request"
         return NightjarError(
-            .graphQL, "\(what): \(message)\(others)", response: response, details: ErrorBody(response),
+            .graphQL, message(errors, what), response: response, details: ErrorBody(response),
             wasProcessed: wasExecuted)
+    }
+
+    /// The error of a subscription, which has no response.
+    static func failure(_ errors: [JSONValue], _ what: String) -> NightjarError {
+        NightjarError(.graphQL, message(errors, what), phase: .receive, requestMayHaveBeenProcessed: true)
+    }
+
+    private static func message(_ errors: [JSONValue], _ what: String) -> String {
+        var reason = "the server gave no reason"
+        if case .string(let text)? = errors.first?["message"], !text.isEmpty {
+            reason = quoted(text, limit: longestMessage)
+        }
+        let others = errors.count > 1 ? " (and \(counted(errors.count - 1, "more error")))" : ""
+        return "\(what): \(reason)\(others)"
     }
 
     private static func decoding(_ reason: String, _ response: Response) -> NightjarError {

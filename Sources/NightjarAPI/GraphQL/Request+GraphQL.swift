@@ -12,6 +12,10 @@ package struct GraphQLContent: Sendable {
     package var extensions = JSONValue.null
     /// The kind that the operation must have. Nil: query or mutation.
     package var kind: GraphQLDocument.Kind?
+    /// For a subscription over a WebSocket: the payload of connection_init, or null.
+    package var initialization = JSONValue.null
+    /// For a subscription over a WebSocket: see ``GraphQLSubscription``.
+    package var sendsAuthorization = false
 
     package init(query: String) { self.query = query }
 
@@ -37,7 +41,7 @@ package struct GraphQLContent: Sendable {
     }
 
     /// The members of the request, as names and JSON values. Members that are null are omitted.
-    var members: [JSONValue.Member] {
+    package var members: [JSONValue.Member] {
         var members = [JSONValue.Member("query", .string(query))]
         if let operationName { members.append(.init("operationName", .string(operationName))) }
         for (name, value) in [("variables", variables), ("extensions", extensions)] {
@@ -81,8 +85,12 @@ extension Request {
         default:
             throw NightjarError(.invalidArgument, "a GraphQL request must be a POST or GET request, got \(method)")
         }
-        if headers["Accept"] == nil { try headers.set("Accept", GraphQLResponse.accepted) }
-        isIdempotent = operation.kind == .query
+        if headers["Accept"] == nil {
+            // Over HTTP, a subscription is an event stream.
+            let isStream = operation.kind == .subscription
+            try headers.set("Accept", isStream ? "text/event-stream" : GraphQLResponse.accepted)
+        }
+        isIdempotent = operation.kind != .mutation
         isGraphQL = true
     }
 }

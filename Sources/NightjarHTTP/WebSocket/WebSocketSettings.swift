@@ -1,5 +1,5 @@
 /// The settings of a WebSocket.
-public struct WebSocketSettings: Sendable, Equatable {
+public struct WebSocketSettings: Sendable {
     /// The subprotocols that the client offers, in order of preference.
     public var protocols: [String] = []
     /// Whether compression of messages is offered (permessage-deflate, RFC 7692).
@@ -28,6 +28,8 @@ public struct WebSocketSettings: Sendable, Equatable {
     /// Whether messages that were not sent before the connection was lost, and messages that are sent before the
     /// next one is open, are sent over the next connection. Otherwise they are discarded, and sends fail meanwhile.
     public var keepsUnsent = true
+    /// The subprotocol whose messages the client handles. Nil: the caller handles them.
+    package var subprotocol: (any WebSocketSubprotocol)?
 
     public init() {}
 }
@@ -36,6 +38,9 @@ extension WebSocketSettings {
     package static let messageSizes = 1...(1 << 30)
     private static let times = Duration.zero...Duration.seconds(3_153_600_000)
     package static let closeCodes = 1000...4999
+    /// The close codes of graphql-transport-ws after which a subscription connects again: the token has expired, and the
+    /// server has waited too long for the client.
+    package static let subscriptionCodes: Set<Int> = [4401, 4408]
 
     /// - Throws: `invalid_argument`.
     package func check() throws(NightjarError) {
@@ -50,6 +55,9 @@ extension WebSocketSettings {
         }
         if let code = reconnectCodes.first(where: { !Self.closeCodes.contains($0) }) {
             throw NightjarError(.invalidArgument, "reconnect_codes must be between 1000 and 4999, got \(code)")
+        }
+        guard subprotocol == nil || !deliversPieces else {
+            throw NightjarError(.invalidArgument, "pieces cannot be delivered with graphql; remove pieces")
         }
         if let reconnectAttempts, reconnectAttempts < 0 {
             throw NightjarError(

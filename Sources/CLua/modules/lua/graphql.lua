@@ -12,7 +12,10 @@ local Client = { __name = "nightjar.graphql_client", __metatable = false, __inde
 local Result = { __name = "nightjar.graphql_result", __metatable = false }
 
 -- Options of an operation that are not options of its call.
-local OWN = { operation_name = true, extensions = true, at = true }
+local OWN = { operation_name = true, extensions = true, at = true, transport = true, init_payload = true, authorize = true }
+-- The close codes after which a subscription connects again: those of WebSockets, and those of graphql-transport-ws for an
+-- expired token and for a server that has waited too long for the client.
+local RECONNECT_CODES = { 1001, 1006, 1011, 1012, 1013, 1014, 4401, 4408 }
 
 local function check_arguments(name, document, variables, options)
   if type(document) ~= "string" then misuse(format("%s: the document must be a string, got %s", name, got(document))) end
@@ -78,8 +81,7 @@ local function call_options(self, name, kind, document, variables, options)
   return call
 end
 
-local function result_of(res)
-  local body = res.json
+local function result_of(body, res)
   local data, errors = body.data, body.errors
   if data == null then data = nil end
   if errors == null then errors = nil end
@@ -90,12 +92,14 @@ end
 function methods:query(document, variables, options)
   local call = call_options(self, "query", "query", document, variables, options)
   local method = self.method == "GET" and self.api.get or self.api.post
-  return result_of(method(self.api, self.path, call))
+  local res = method(self.api, self.path, call)
+  return result_of(res.json, res)
 end
 
 -- mutate(document, variables, options) sends a mutation and returns its result.
 function methods:mutate(document, variables, options)
-  return result_of(self.api:post(self.path, call_options(self, "mutate", "mutation", document, variables, options)))
+  local res = self.api:post(self.path, call_options(self, "mutate", "mutation", document, variables, options))
+  return result_of(res.json, res)
 end
 
 -- items(document, variables, options) returns the nodes of a connection, as api:paginate does.
@@ -111,6 +115,56 @@ function methods:items(document, variables, options)
   end
   call.method = "POST"
   return self.api:paginate(self.path, call)
+end
+
+local subscription = {}
+local Subscription = { __name = "nightjar.graphql_subscription", __metatable = false, __index = subscription }
+
+-- Returns the next result; nil at the end.
+function subscription:next()
+  if self.has_ended then return nil end
+  if self.socket then
+    local message = self.socket:receive()
+    if message then return result_of(decode(message.text)) end
+  else
+    for event in self.events do
+      if event.type == "next" then return result_of(event.json) end
+      if event.type == "complete" then break end
+    end
+  end
+  self:close()
+  return nil
+end
+
+-- Ends the subscription. The end of a loop calls it.
+function subscription:close()
+  if self.has_ended then return end
+  self.has_ended = true
+  local source = self.socket or self.events
+  source:close()
+end
+
+Subscription.__call = subscription.next
+Subscription.__close = subscription.close
+
+-- subscribe(document, variables, options) returns an iterator over the results of a subscription.
+function methods:subscribe(document, variables, options)
+  local call = call_options(self, "subscribe", "subscription", document, variables, options)
+  options = options or {}
+  local transport = options.transport or "websocket"
+  local made = setmetatable({}, Subscription)
+  if transport == "websocket" then
+    call.graphql.init_payload, call.graphql.authorize = options.init_payload, options.authorize
+    if call.reconnect == nil then call.reconnect = true end
+    call.reconnect_codes = call.reconnect_codes or RECONNECT_CODES
+    made.socket = self.api:websocket(self.path, call)
+  elseif transport == "events" then
+    call.method = "POST"
+    made.events = self.api:events(self.path, call)
+  else
+    misuse(format("subscribe: transport must be \"websocket\" or \"events\", got %s", type(transport) == "string" and format("%q", transport) or got(transport)))
+  end
+  return made, nil, nil, made
 end
 
 local graphql = {}

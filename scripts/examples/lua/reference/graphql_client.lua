@@ -12,7 +12,10 @@ local list = "query($after: String) { articles(first: 9, after: $after) { pageIn
 local count = 0
 for article in gql:items(list) do count = count + 1 end
 print(count)
+for result in gql:subscribe "subscription { countdown(from: 1) }" do print(result.data.countdown) end
 -- Prints:
 --   ada
 --   Good.
 --   25
+--   1
+--   0
