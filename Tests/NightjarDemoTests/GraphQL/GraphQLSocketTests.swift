@@ -236,6 +236,36 @@ import Testing
         #expect(try client.receive() == #"{"id":"7","type":"next","payload":{"data":{"countdown":0}}}"#)
     }
 
+    /// The client does not read, so that comments wait in the server.
+    @Test func waitingCommentsAreBounded() throws {
+        let client = try GraphQLSocketClient.acknowledged(demo)
+        let fields = (0..<10).map { "b\($0): body" }.joined(separator: " ")
+        try client.subscribe("slow", "subscription { commentAdded { \(fields) } }")
+        try client.send(#"{"type":"ping"}"#)
+        #expect(try client.receive() == #"{"type":"pong"}"#)
+        let mutations = (0..<1500).map { "c\($0): createComment(input: $input) { id }" }.joined(separator: " ")
+        let body = String(repeating: "x", count: 10_000)
+        let writer = try GraphQLSocketClient.acknowledged(demo)
+        try writer.subscribe(
+            "m", "mutation($input: CreateCommentInput!) { \(mutations) }",
+            variables: #"{"input":{"articleId":1,"authorId":1,"body":"\#(body)"}}"#)
+        #expect(try writer.receive().contains(#""c1499":"#))
+        var received = 0
+        while true {
+            let text = try client.receive()
+            guard text.hasPrefix(#"{"id":"slow","type":"next","#) else {
+                #expect(
+                    text
+                        == #"{"id":"slow","type":"error","payload":[{"message":"the client does not read fast enough","#
+                        + #""extensions":{"code":"TOO_SLOW"}}]}"#)
+                break
+            }
+            received += 1
+        }
+        #expect(received < 500)
+        #expect(demo.server.statistics.graphQLSubscriptions == 0)
+    }
+
     // MARK: Faults
 
     @Test func connectionIsDropped() throws {
