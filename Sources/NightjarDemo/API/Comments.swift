@@ -45,12 +45,7 @@ struct Comments {
     private func create(_ request: Request) throws(Problem) -> Response {
         let article = try store.article(request.id(of: "article"))
         let draft = try Draft(request.jsonObject(), store)
-        let now = CalendarTime.now()
-        let comment = try store.comments.insert { id in
-            Comment(
-                id: id, articleID: article.id, authorID: draft.authorID, body: draft.body, createdAt: now,
-                updatedAt: now)
-        }
+        let comment = try store.addComment(article: article.id, author: draft.authorID, body: draft.body)
         return representation(comment).created(at: "/v1/comments/\(comment.id)")
     }
 

@@ -89,6 +89,7 @@ final class Store: Resettable {
     var comments = Table<Comment>()
     /// Keyed by user identifier.
     var avatars: [Int: Avatar] = [:]
+    let commentFeed = CommentFeed()
 
     private let seed: UInt64
 
@@ -118,6 +119,18 @@ final class Store: Resettable {
 
     func comment(_ id: Int) throws(Problem) -> Comment {
         guard let comment = comments[id] else { throw Problem.notFound("comment", id) }
+        return comment
+    }
+
+    /// Adds a comment and notifies the observers of ``commentFeed``.
+    ///
+    /// - Throws: 507 if the table is full.
+    func addComment(article: Int, author: Int, body: String) throws(Problem) -> Comment {
+        let now = CalendarTime.now()
+        let comment = try comments.insert { id in
+            Comment(id: id, articleID: article, authorID: author, body: body, createdAt: now, updatedAt: now)
+        }
+        commentFeed.post(comment)
         return comment
     }
 }

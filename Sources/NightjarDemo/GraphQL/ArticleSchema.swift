@@ -11,9 +11,9 @@ struct ArticleSchema {
     static func make(_ store: Store) -> GraphQL.Schema {
         let schema = ArticleSchema(store: store)
         return GraphQL.Schema([
-            schema.query, schema.mutation, schema.node, schema.article, schema.user, schema.comment,
-            schema.connection("Article"), schema.edge("Article"), schema.connection("Comment"), schema.edge("Comment"),
-            schema.pageInfo, schema.order, schema.createCommentInput, schema.updateArticleInput,
+            schema.query, schema.mutation, ArticleSubscription.type, schema.node, schema.article, schema.user,
+            schema.comment, schema.connection("Article"), schema.edge("Article"), schema.connection("Comment"),
+            schema.edge("Comment"), schema.pageInfo, schema.order, schema.createCommentInput, schema.updateArticleInput,
             GraphQL.NamedType(name: "DateTime", description: "A time: RFC 3339.", kind: .scalar),
         ])
     }
@@ -113,13 +113,8 @@ struct ArticleSchema {
         guard case .string(let body)? = input["body"], !body.isEmpty, body.count <= 10_000 else {
             throw GraphQL.Failure(message: "the body must have 1 to 10,000 characters", code: "BAD_USER_INPUT")
         }
-        let now = CalendarTime.now()
         do throws(Problem) {
-            return resolved(
-                try store.comments.insert { id in
-                    Comment(
-                        id: id, articleID: article.id, authorID: author.id, body: body, createdAt: now, updatedAt: now)
-                })
+            return resolved(try store.addComment(article: article.id, author: author.id, body: body))
         } catch {
             throw GraphQL.Failure(message: error.detail)
         }

@@ -1,12 +1,21 @@
 import NIOHTTP1
 
-/// `/graphql`: queries by GET, and all operations by POST. The GraphQL over HTTP draft.
+/// `/graphql`: the GraphQL over HTTP draft. A GET request cannot have mutations.
+///
+/// Subscriptions need `Accept: text/event-stream`, which ``GraphQLEventStream`` describes, or a WebSocket, which
+/// ``GraphQLSocket`` describes. Queries and mutations can use both.
+///
+/// - `drop_after`: the number of server-sent results after which the connection is closed.
+/// - `errors=event`: a request for text/event-stream that is not executed receives its errors as an event, as graphql-sse
+///   requires. By default, it receives 400.
 struct GraphQLEndpoint {
     private let store: Store
+    private let tokens: Tokens
+    private let ledger: Ledger
     private let schema: GraphQL.Schema
 
-    init(store: Store) {
-        self.store = store
+    init(store: Store, tokens: Tokens, ledger: Ledger) {
+        (self.store, self.tokens, self.ledger) = (store, tokens, ledger)
         schema = ArticleSchema.make(store)
     }
 
@@ -16,6 +25,7 @@ struct GraphQLEndpoint {
     }
 
     private func get(_ request: Request) throws(Problem) -> Response {
+        if request.head.headers.hasToken("websocket", in: "upgrade") { return try openSocket(request) }
         guard let text = request.query("query") else { throw Problem.query("query", "is required") }
         var variables = JSON.null
         if let text = request.query("variables") {
@@ -25,7 +35,8 @@ struct GraphQLEndpoint {
                 throw Problem.query("variables", "must be a JSON object: \(error.reason)")
             }
         }
-        return respond(request, text, request.query("operationName"), variables)
+        return try respond(
+            request, GraphQLRequest(text: text, operation: request.query("operationName"), variables: variables))
     }
 
     private func post(_ request: Request) throws(Problem) -> Response {
@@ -35,21 +46,41 @@ struct GraphQLEndpoint {
         }
         var name: String?
         if case .string(let text)? = document["operationName"] { name = text }
-        return respond(request, text, name, document["variables"] ?? .null)
+        return try respond(
+            request, GraphQLRequest(text: text, operation: name, variables: document["variables"] ?? .null))
     }
 
-    private func respond(_ request: Request, _ text: String, _ name: String?, _ variables: JSON) -> Response {
+    private func openSocket(_ request: Request) throws(Problem) -> Response {
+        let handshake = try WebSocketHandshake(request)
+        let agreement = try WebSocketAgreement(handshake, protocols: GraphQLSocket.subprotocol)
+        let socket = GraphQLSocket(schema, store, tokens, ledger, try GraphQLSocketSettings(request))
+        return Response.webSocket(handshake, agreement, socket, ledger)
+    }
+
+    private func respond(_ request: Request, _ operation: GraphQLRequest) throws(Problem) -> Response {
+        let accepted = request.head.headers["accept"]
+        let streams = accepted.contains { $0.contains("text/event-stream") }
+        let limit = try request.query("drop_after", in: 1...1_000_000_000)
+        let reportsByEvent = try request.query("errors", oneOf: ["status", "event"]) == "event"
         // A response of the older type has the status 200 also if the request was not executed.
-        let isNew = request.head.headers["accept"].contains { $0.contains(GraphQLEndpoint.mediaType) }
+        let isNew = accepted.contains { $0.contains(GraphQLEndpoint.mediaType) }
         let type = isNew ? GraphQLEndpoint.mediaType : "application/json"
         do throws(GraphQL.Executor.Failures) {
-            var executor = try GraphQL.Executor(schema, text, operation: name, variables: variables)
-            guard executor.kind == .query || request.head.method == .POST else {
-                throw .init(all: [GraphQL.Failure(message: "a GET request can only have queries; use POST")])
+            var executor = try operation.executor(schema)
+            guard executor.kind != .mutation || request.head.method == .POST else {
+                throw .init(all: [.init(message: "a GET request can only have queries; use POST")])
             }
-            return .json(executor.execute(store), type: type)
+            guard streams || executor.kind != .subscription else {
+                throw .init(all: [.init(message: "a subscription needs text/event-stream or a WebSocket")])
+            }
+            guard streams else { return .json(executor.execute(store), type: type) }
+            return GraphQLEventStream(try GraphQLResults(executor, store, ledger), limit: limit).response
         } catch {
-            return .json(error.response, status: isNew ? .badRequest : .ok, type: type)
+            guard streams, reportsByEvent else {
+                return .json(error.response, status: isNew || streams ? .badRequest : .ok, type: type)
+            }
+            return Response(
+                .ok, headers: ["Content-Type": "text/event-stream"], body: .bytes(GraphQLEventStream.events(of: error)))
         }
     }
 

@@ -43,7 +43,10 @@ extension GraphQL {
         struct Failures: Error {
             let all: [Failure]
 
-            var response: JSON { ["errors": .array(all.map(\.json))] }
+            /// The list of the errors.
+            var json: JSON { .array(all.map(\.json)) }
+
+            var response: JSON { ["errors": json] }
         }
 
         private static let noRoot = Failure(message: "there is no such kind of operation")
@@ -77,6 +80,26 @@ extension GraphQL {
             if !failures.isEmpty { members.append(.init(name: "errors", value: .array(failures.map(\.json)))) }
             members.append(.init(name: "data", value: data))
             return .object(members)
+        }
+
+        /// Returns the name and the arguments of the field of a subscription. Sections 5.2.3.1 and 6.2.3.1.
+        func subscribedField() throws(Failures) -> (name: String, arguments: [String: JSON]) {
+            var groups: [(key: String, fields: [Field])] = []
+            var visited: Set<String> = []
+            collect(operation.selections, of: root, into: &groups, &visited)
+            do throws(Failure) {
+                guard groups.count == 1, let field = groups[0].fields.first, !field.name.hasPrefix("__"),
+                    let definition = schema.field(field.name, of: root)
+                else {
+                    throw Failure(
+                        message: "a subscription must have exactly one field, and not __typename",
+                        locations: [operation.location])
+                }
+                let arguments = try coercion.arguments(field.arguments, for: definition.arguments, at: field.location)
+                return (field.name, arguments)
+            } catch {
+                throw Failures(all: [error])
+            }
         }
 
         // MARK: Objects

@@ -78,6 +78,9 @@ enum BodyPart {
     case wait(TimeAmount)
     /// The preceding pieces are sent, and the source is called again when more of the request has arrived.
     case afterRequestPart
+    /// The preceding pieces are sent, and the source is called again when it calls `resume`. It must not call `resume`
+    /// after it has been released.
+    case whenResumed((_ resume: @escaping () -> Void) -> Void)
     /// The preceding pieces are sent, and the connection is closed in the middle of the body.
     case cut
     /// The preceding pieces are sent, and the connection is reset.

@@ -149,6 +149,14 @@ final class ResponseWriter {
             case .afterRequestPart:
                 context.flush()
                 return
+            case .whenResumed(let register):
+                context.flush()
+                sending?.isWaiting = true
+                register { [weak self] in
+                    self?.sending?.isWaiting = false
+                    self?.pump(context)
+                }
+                return
             case .cut:
                 cut(context)
                 return

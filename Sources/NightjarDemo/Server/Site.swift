@@ -16,10 +16,9 @@ final class Site {
         Users(store: store).add(to: &router)
         Avatars(store: store).add(to: &router)
         Comments(store: store).add(to: &router)
-        GraphQLEndpoint(store: store).add(to: &router)
-        var states: [any Resettable] = [store, outage]
         let tokens = Tokens(ledger: ledger)
-        states.append(tokens)
+        GraphQLEndpoint(store: store, tokens: tokens, ledger: ledger).add(to: &router)
+        var states: [any Resettable] = [store, outage, tokens]
         Site.addAuth(to: &router, &states, tokens, store, ledger)
         Site.addFaults(to: &router, &states, ledger)
         Site.addCaching(to: &router, &states, tokens, store, seed: seed)

@@ -13,6 +13,7 @@ extension DemoStatistics {
             "scope": .string(auth.scope),
             "orders": orders.json,
             "web_sockets": webSockets.json,
+            "graphql_subscriptions": .int(graphQLSubscriptions),
             "limited": .int(limited),
             "outage_requests": .int(outageRequests),
             "per_second": .array(perSecond.map(JSON.int)),

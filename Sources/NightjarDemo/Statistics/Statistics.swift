@@ -49,6 +49,8 @@ package struct DemoStatistics: Sendable {
     package internal(set) var auth = Auth()
     package internal(set) var orders = Orders()
     package internal(set) var webSockets = WebSockets()
+    /// The number of GraphQL subscriptions that have not ended.
+    package internal(set) var graphQLSubscriptions = 0
     /// The number of 429 responses of `/v1/limited`.
     package internal(set) var limited = 0
     /// The number of requests that were affected by an outage. See `/__control`.
@@ -148,13 +150,15 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Resets the statistics except the numbers of open connections, of open WebSockets and of requests in flight.
+    /// Resets the statistics except the numbers of open connections, of open WebSockets, of GraphQL subscriptions and of
+    /// requests in flight.
     func reset() {
         state.withLock { state in
-            let (open, openWebSockets) = (state.statistics.connectionsOpen, state.statistics.webSockets.open)
+            let previous = state.statistics
             state.statistics = DemoStatistics()
-            state.statistics.connectionsOpen = open
-            state.statistics.webSockets.open = openWebSockets
+            state.statistics.connectionsOpen = previous.connectionsOpen
+            state.statistics.webSockets.open = previous.webSockets.open
+            state.statistics.graphQLSubscriptions = previous.graphQLSubscriptions
             state.load.reset(now: .now())
             state.paths.removeAll()
         }

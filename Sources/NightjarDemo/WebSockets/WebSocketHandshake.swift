@@ -71,12 +71,17 @@ struct WebSocketAgreement {
     /// The maximum payload of the frames that the server sends, in bytes. 0: unlimited.
     let fragmentSize: Int
 
-    private static let defaultProtocols = "v1,v2"
+    static let defaultProtocols = "v1,v2"
 
-    /// - Parameter declinesExtensions: true to decline all extensions.
-    init(_ handshake: WebSocketHandshake, declinesExtensions: Bool = false) throws(Problem) {
+    /// - Parameters:
+    ///   - protocols: the default of the parameter `protocols`.
+    ///   - declinesExtensions: true to decline all extensions.
+    init(
+        _ handshake: WebSocketHandshake, protocols: String = WebSocketAgreement.defaultProtocols,
+        declinesExtensions: Bool = false
+    ) throws(Problem) {
         let request = handshake.request
-        let allowed = (request.query("protocols") ?? WebSocketAgreement.defaultProtocols).split(separator: ",")
+        let allowed = (request.query("protocols") ?? protocols).split(separator: ",")
         subprotocol = handshake.offeredProtocols.first { offered in allowed.contains { $0 == offered } }
         fragmentSize = try request.query("fragment", in: 0...WebSocketReader.messageLimit, or: 0)
         let preferences = DeflateNegotiation.Preferences(
