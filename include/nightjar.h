@@ -3603,13 +3603,25 @@ NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
  * callback with the newest snapshot.
  *
  * @code
- *     nj_request *request = nj_request_new("GET", "/v1/articles");
- *     nj_resource *articles = nj_resource_new(client, request, NULL, 0, queue, &error);
- *     nj_snapshot *snapshot = nj_resource_snapshot(articles);
- *     printf("phase %d\n", (int)nj_snapshot_get_phase(snapshot)); // 0, nothing is loaded yet
- *     nj_snapshot_free(snapshot);
- *     nj_resource_free(articles);
- *     nj_request_free(request);
+ *     static void show(void *context, const nj_snapshot *snapshot) {
+ *       bool *is_loaded = context;
+ *       const nj_response *data = nj_snapshot_data(snapshot);
+ *       if (data) puts(nj_response_body(data, NULL));
+ *       *is_loaded = nj_snapshot_get_phase(snapshot) == NJ_RESOURCE_LOADED;
+ *     }
+ *
+ *     static void show_article(nj_client *client, nj_error **error) {
+ *       nj_request *request = nj_request_new("GET", "/v1/articles/1");
+ *       nj_queue *queue = nj_queue_new();
+ *       bool is_loaded = false;
+ *       nj_resource *article = nj_resource_new(client, request, NULL, 0, queue, error);
+ *       nj_resource_observer *observer = article ? nj_resource_observe(article, show, &is_loaded, error) : NULL;
+ *       while (observer && !is_loaded) nj_queue_poll(queue, 1); // an event loop watches nj_queue_fd instead
+ *       nj_resource_observer_free(observer);
+ *       nj_resource_free(article);
+ *       nj_queue_free(queue);
+ *       nj_request_free(request);
+ *     }
  * @endcode
  * ================================================================================================================== */
 
@@ -3664,9 +3676,9 @@ NJ_API nj_resource *nj_resource_new(nj_client *client, const nj_request *request
                                     nj_queue *queue, nj_error **out_error);
 
 /**
- * Frees a resource and cancels the load in progress. Its observers receive nothing more, and must still be freed. Pending
- * callbacks of nj_resource_get and nj_resource_reload are called with NJ_CLOSED. Mutations in progress continue. NULL is
- * ignored.
+ * Frees a resource and cancels the load in progress. Its observers receive no further changes, and must still be freed.
+ * Pending callbacks of nj_resource_get and nj_resource_reload are called with NJ_CLOSED. Mutations in progress continue.
+ * NULL is ignored.
  */
 NJ_API void nj_resource_free(nj_resource *resource);
 
@@ -3686,7 +3698,7 @@ NJ_API nj_snapshot *nj_resource_snapshot(const nj_resource *resource);
  * Observes a resource. The first observer begins a load.
  *
  * @param changed called in nj_queue_poll with the present snapshot, and then with the newest one after changes, until the
- *                observer or the resource is freed
+ *                observer is freed
  * @param context passed to `changed`; must stay valid until the observer is freed and a running `changed` has returned
  * @return an observer that the caller frees with nj_resource_observer_free, or NULL: NJ_INVALID_ARGUMENT, NJ_FORKED
  */

@@ -128,7 +128,7 @@ public func njl_api_resource_begin_mutation(
 
 @_cdecl("njl_api_resource_end_mutation") @implementation
 public func njl_api_resource_end_mutation(_ resource: OpaquePointer?, _ number: Int64, _ result: OpaquePointer?) {
-    guard let resource = borrow(resource)?.resource else { return }
+    guard let resource = borrow(resource)?.resource, !resource.isOfParent else { return }
     let result = Handle<Future>.borrow(result)?.result
     let end = result.map(resource.mutationEnd) ?? .failed(mayHaveBeenProcessed: true)
     resource.endMutation(Int(number), end)

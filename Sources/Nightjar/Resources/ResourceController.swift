@@ -41,6 +41,9 @@ package final class ResourceController: @unchecked Sendable {
     private var loads: [Int: ResourceLoad] = [:]
     private var lastLoad = 0
     private lazy var network = ResourceNetwork(self)
+    private lazy var timers = ResourceTimers<Machine.Timer>(loop) { [unowned self] timer, number in
+        perform(machine.expired(timer, number))
+    }
     private var isClosed = false
 
     /// - Parameters:
@@ -79,7 +82,8 @@ package final class ResourceController: @unchecked Sendable {
 
     // MARK: Any thread
 
-    package var snapshot: Snapshot { shared.withLock { $0.snapshot } }
+    /// The newest snapshot. In a forked child, where the parent's threads may hold locks, an empty one.
+    package var snapshot: Snapshot { isOfParent ? Snapshot() : shared.withLock { $0.snapshot } }
 
     /// Whether the resource belongs to the parent of this forked process.
     package var isOfParent: Bool { client.isOfParent }
@@ -232,11 +236,7 @@ package final class ResourceController: @unchecked Sendable {
             switch action {
             case .fetch(let number, let freshness): fetch(number, freshness)
             case .cancel(let number): fetches.removeValue(forKey: number)?()
-            case .wait(let timer, let number, let duration):
-                loop.after(duration) { [weak self] in
-                    guard let self else { return }
-                    perform(machine.expired(timer, number))
-                }
+            case .wait(let timer, let number, let duration): timers.set(timer, number, after: duration)
             case .complete(let numbers, let error): complete(numbers, error)
             case .useKey: if let newest = newest.take() { (request, url) = newest }
             case .publish: publishes = true

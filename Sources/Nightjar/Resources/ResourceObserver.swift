@@ -31,6 +31,8 @@ package final class ResourceObserver: Sendable {
 
     /// Stops the delivery. An event that is still in the queue is discarded. Any thread.
     package func cancel() {
+        // In a forked child, the parent's threads may hold the lock.
+        guard !resource.isOfParent else { return }
         let wasOpen = pending.withLock { pending in
             defer { pending = Pending(isOpen: false) }
             return pending.isOpen
