@@ -13,6 +13,7 @@ local function server(options)
     { path = "/value", method = "GET",
       response = function()
         state.gets = state.gets + 1
+        if state.delay then nightjar.sleep(state.delay) end
         if state.failing then return { status = 500 } end
         return { json = { n = state.n } }
       end },
@@ -57,6 +58,15 @@ test("get returns the data, loaded once", function(t)
   t:equal(res:reload(), { n = 2 })
   t:equal(state.gets, 2)
   t:equal(api:resource("/text"):get(), "plain")
+end)
+
+test("resources that load at the same time share one request", function(t)
+  local api, state = server()
+  state.delay = 0.1
+  local one, two = api:resource("/value"), api:resource("/value")
+  local results = { nightjar.all { function() return one:get().n end, function() return two:get().n end } }
+  t:equal(results, { 1, 1 })
+  t:equal(state.gets, 1)
 end)
 
 test("an error keeps the data", function(t)
@@ -191,6 +201,13 @@ test("hooks run for each load", function(t)
   res:mutate { json = { n = 3 } }
   t:equal(paths, { "GET /value", "GET /value", "PUT /value" })
   t:equal(state.gets, 2)
+end)
+
+test("a hook cannot wait for the resource whose request it was called for", function(t)
+  local res
+  local api = server { before = function() res:get() end }
+  res = api:resource("/value")
+  t:matches(tostring(select(2, pcall(res.get, res))), "get: not available in a hook of a request of this resource")
 end)
 
 test("the error of a hook is raised", function(t)

@@ -5,7 +5,8 @@ import Synchronization
 /// Carries out the actions of a ``ResourceMachine`` on the client's loop: sends requests, sets timers and passes
 /// snapshots to observers.
 ///
-/// Each fetch is a call of the client. A fetch that may use the cache shares the exchange of an equal call in flight.
+/// Each fetch is a call of the client. Without a cache, it shares the exchange of an equal call in flight, unless it must
+/// begin after an event. A shared call does not report the revalidation of a stale response.
 package final class ResourceController: @unchecked Sendable {
     package typealias Snapshot = ResourceSnapshot<ResourceContent>
     typealias Machine = ResourceMachine<ResourceContent>
@@ -223,6 +224,9 @@ package final class ResourceController: @unchecked Sendable {
         if isMeant || isChanged { perform(machine.invalidate()) }
     }
 
+    /// Whether the last load has failed because there was no network.
+    var isOffline: Bool { machine.error?.kind == .offline }
+
     func networkReturned() { perform(machine.networkReturned()) }
 
     /// Whether the settings of the resource and the client permit a network with this status.
@@ -267,7 +271,7 @@ package final class ResourceController: @unchecked Sendable {
 
     private func fetch(_ number: Int, _ freshness: Machine.Freshness) {
         var request = request
-        request.prepare(for: freshness)
+        request.prepare(for: freshness, shares: client.cache == nil)
         if let sender {
             var sent = SentRequest(request)
             sent.isOfResource = true
@@ -280,7 +284,7 @@ package final class ResourceController: @unchecked Sendable {
             self?.ended(number, result, refreshes: task.isRefreshing)
         }
         handlers.decisionQueue = callbacks
-        handlers.refreshed = { [weak self] in self?.ended(number, $0) }
+        if client.mayRefresh(request) { handlers.refreshed = { [weak self] in self?.ended(number, $0) } }
         do throws(NightjarError) {
             let task = try client.start(request, on: nil, handlers)
             fetches[number] = { task.cancel() }
@@ -330,9 +334,9 @@ package final class ResourceController: @unchecked Sendable {
 
 extension Request {
     /// Sets how a fetch of a resource uses the cache. The policy `cache_only` is kept.
-    fileprivate mutating func prepare(for freshness: ResourceController.Machine.Freshness) {
+    fileprivate mutating func prepare(for freshness: ResourceController.Machine.Freshness, shares: Bool) {
         guard freshness != .standard else {
-            coalesces = coalesces ?? true
+            coalesces = coalesces ?? shares
             return
         }
         // The exchange of an equal call may have started before the event that caused the fetch.

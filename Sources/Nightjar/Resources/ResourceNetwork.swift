@@ -19,7 +19,8 @@ final class ResourceNetwork {
             guard let resource, let self else { return }
             let wasUsable = isUsable
             isUsable = resource.permits(change.status)
-            if wasUsable == false, isUsable == true { resource.networkReturned() }
+            // A load may have failed before the first status was known.
+            if isUsable == true, !(wasUsable ?? !resource.isOffline) { resource.networkReturned() }
         }
     }
 

@@ -61,7 +61,7 @@ package struct ResourceMachine<Value: Sendable>: Sendable {
     private var queued: [Int] = []
     /// The server's data, without optimistic values of mutations in progress.
     package internal(set) var data: Value?
-    var error: NightjarError?
+    package internal(set) var error: NightjarError?
     var isStale = false
     /// Whether the data must be validated with the server, because a write may have changed it.
     var isInvalidated = false

@@ -7,9 +7,8 @@
 #include <stdio.h>
 
 struct view {
-  bool is_loading;
   bool has_failed;
-  int shown; /* how many times the list was shown */
+  int shown; /* how many lists of the server were shown */
 };
 
 /* Runs in nj_queue_poll, with the newest snapshot. */
@@ -17,12 +16,13 @@ static void changed(void *context, const nj_snapshot *snapshot) {
   struct view *view = context;
   const nj_error *err = nj_snapshot_error(snapshot);
   const nj_response *data = nj_snapshot_data(snapshot);
-  view->is_loading = nj_snapshot_get_phase(snapshot) == NJ_RESOURCE_LOADING;
   if (err) {
     view->has_failed = true;
     fprintf(stderr, "%s%s\n", nj_error_message(err), data ? " (the list may be out of date)" : "");
   }
-  if (!data || view->is_loading) return;
+  bool is_busy = nj_snapshot_get_phase(snapshot) == NJ_RESOURCE_LOADING ||
+                 nj_snapshot_get_mutation(snapshot) != NJ_RESOURCE_UNCHANGED;
+  if (!data || is_busy) return; /* a user interface would draw the data so far, and show that it is busy */
   const char *title = NULL;
   int64_t total = 0;
   nj_response_json_string(data, "/results/0/title", &title, NULL, NULL);
@@ -49,7 +49,7 @@ int main(int argc, char **argv) {
   nj_queue *queue = nj_queue_new();
   nj_request *req = nj_request_new("GET", "/articles?per_page=5");
   nj_resource *articles = client ? nj_resource_new(client, req, NULL, 0, queue, &err) : NULL;
-  struct view view = {false, false, 0};
+  struct view view = {false, 0};
   nj_resource_observer *observer = articles ? nj_resource_observe(articles, changed, &view, &err) : NULL;
 
   nj_request *post = nj_request_new("POST", "/articles");
