@@ -59,6 +59,10 @@
  *   nj_network        nj_network_status                                        any            nj_network_free
  *   nj_network_       nj_network_observer_new                                  any            nj_network_observer_free
  *     observer
+ *   nj_resource       nj_resource_new                                          any            nj_resource_free
+ *   nj_resource_      nj_resource_observe                                      any            nj_resource_observer_free
+ *     observer
+ *   nj_snapshot       nj_resource_snapshot                                     any            nj_snapshot_free
  *   char *            nj_paginator_state, nj_client_limits_json and others     any            nj_text_free
  *
  * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_pin_report,
@@ -272,6 +276,9 @@ typedef struct nj_websocket nj_websocket;                   /* messages in both 
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
 typedef struct nj_network_observer nj_network_observer;     /* reports changes of the network */
+typedef struct nj_resource nj_resource;                     /* data of an API that a view shows */
+typedef struct nj_resource_observer nj_resource_observer;   /* reports changes of a resource */
+typedef struct nj_snapshot nj_snapshot;                     /* the state of a resource at one moment; immutable */
 typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a before hook */
 typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
@@ -3657,6 +3664,195 @@ NJ_API const nj_response *nj_page_response(const nj_page *page);
  * @return text that the caller frees with nj_text_free; NULL if `page` is NULL
  */
 NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
+
+/* ==================================================================================================================
+ * nj_resource: data of an API that a view shows
+ *
+ *   Constructor  nj_resource_new
+ *   Destructor   nj_resource_free
+ *   Threads      any
+ *
+ * A resource is loaded while it is observed: at the first nj_resource_observe, when the network returns, after an
+ * interval, after a successful write of the same client to its path, and after nj_client_invalidate. Each load is a call
+ * of the client. A failure does not remove the data. When the last observer leaves, the load in progress is cancelled.
+ *
+ * A snapshot is the state at one moment. Observers receive it on the queue of the resource; many changes cause one
+ * callback with the newest snapshot.
+ *
+ * @code
+ *     static void show(void *context, const nj_snapshot *snapshot) {
+ *       bool *is_loaded = context;
+ *       const nj_response *data = nj_snapshot_data(snapshot);
+ *       if (data) puts(nj_response_body(data, NULL));
+ *       *is_loaded = nj_snapshot_get_phase(snapshot) == NJ_RESOURCE_LOADED;
+ *     }
+ *
+ *     static void show_article(nj_client *client, nj_error **error) {
+ *       nj_request *request = nj_request_new("GET", "/v1/articles/1");
+ *       nj_queue *queue = nj_queue_new();
+ *       bool is_loaded = false;
+ *       nj_resource *article = nj_resource_new(client, request, NULL, 0, queue, error);
+ *       nj_resource_observer *observer = article ? nj_resource_observe(article, show, &is_loaded, error) : NULL;
+ *       while (observer && !is_loaded) nj_queue_poll(queue, 1); // an event loop watches nj_queue_fd instead
+ *       nj_resource_observer_free(observer);
+ *       nj_resource_free(article);
+ *       nj_queue_free(queue);
+ *       nj_request_free(request);
+ *     }
+ * @endcode
+ * ================================================================================================================== */
+
+/** Whether the data of a resource is being loaded, and how the last load ended. */
+typedef enum nj_resource_phase {
+  NJ_RESOURCE_IDLE = 0,    /**< nothing was loaded, or the load was cancelled before there was data */
+  NJ_RESOURCE_LOADING = 1, /**< a load is in progress; there may be data */
+  NJ_RESOURCE_LOADED = 2,
+  NJ_RESOURCE_FAILED = 3 /**< the last load has failed; there may be data of an earlier load */
+} nj_resource_phase;
+
+/** The kind of a mutation in progress. */
+typedef enum nj_resource_mutation {
+  NJ_RESOURCE_UNCHANGED = 0, /**< no mutation is in progress */
+  NJ_RESOURCE_SAVING = 1,
+  NJ_RESOURCE_DELETING = 2
+} nj_resource_mutation;
+
+/**
+ * Receives the snapshot of a resource: at once when the observer is created, and after changes. Runs in nj_queue_poll.
+ *
+ * @param snapshot borrowed until the callback returns
+ */
+typedef void (*nj_resource_fn)(void *context, const nj_snapshot *snapshot);
+
+/**
+ * Receives the result of nj_resource_get, nj_resource_reload or nj_resource_mutate, exactly once. Exactly one of
+ * `response` and `error` is not NULL. Both are borrowed until the callback returns; nj_response_retain and
+ * nj_error_retain keep them.
+ */
+typedef void (*nj_resource_done_fn)(void *context, const nj_response *response, const nj_error *error);
+
+/**
+ * Creates a resource. Nothing is loaded before it is observed, requested or reloaded.
+ *
+ * Keys of the options, all optional:
+ *
+ *   debounce       how long a change of the path waits for further changes, in seconds from 0 to 60. Default: 0
+ *   reload_on      a list of "network" (when the network returns), "children" (after a write to a URL below the path,
+ *                  such as PUT /articles/7 for /articles) and a number of seconds, at least 0.1 (an interval). Default:
+ *                  ["network"]
+ *   tags           the names by which nj_client_invalidate invalidates the resource
+ *   keep_previous  true: the data of the previous path is shown, as stale, until new data has arrived. Default: false
+ *
+ * @param request a GET or another safe request without a body, copied; its callbacks are not called
+ * @param options a JSON object of `length` bytes; NULL: the defaults
+ * @param queue   the queue of all callbacks of the resource, and of the client's hooks and decisions during loads
+ * @return a resource that the caller frees with nj_resource_free, or NULL: NJ_INVALID_ARGUMENT or NJ_DECODING for the
+ *         options; NJ_INVALID_REQUEST or NJ_INVALID_URL for the request; NJ_CLOSED, NJ_FORKED
+ */
+NJ_API nj_resource *nj_resource_new(nj_client *client, const nj_request *request, const char *options, size_t length,
+                                    nj_queue *queue, nj_error **out_error);
+
+/**
+ * Frees a resource and cancels the load in progress. Its observers receive no further changes, and must still be freed.
+ * Pending callbacks of nj_resource_get and nj_resource_reload are called with NJ_CLOSED. Mutations in progress continue.
+ * NULL is ignored.
+ */
+NJ_API void nj_resource_free(nj_resource *resource);
+
+/**
+ * Changes the path, including its query. Returns at once; the load of the old path is cancelled later, after the debounce
+ * time.
+ *
+ * @param path an absolute URL or a path as in nj_request_new; replaces all query items and parameters of the request
+ * @return NJ_OK, NJ_INVALID_URL, NJ_INVALID_REQUEST or NJ_FORKED; nothing is then changed
+ */
+NJ_API nj_status nj_resource_set_path(nj_resource *resource, const char *path, nj_error **out_error);
+
+/** Returns the newest snapshot, which the caller frees with nj_snapshot_free, or NULL. */
+NJ_API nj_snapshot *nj_resource_snapshot(const nj_resource *resource);
+
+/**
+ * Observes a resource. The first observer begins a load.
+ *
+ * @param changed called in nj_queue_poll with the present snapshot, and then with the newest one after changes, until the
+ *                observer is freed
+ * @param context passed to `changed`; must stay valid until the observer is freed and a running `changed` has returned
+ * @return an observer that the caller frees with nj_resource_observer_free, or NULL: NJ_INVALID_ARGUMENT, NJ_FORKED
+ */
+NJ_API nj_resource_observer *nj_resource_observe(nj_resource *resource, nj_resource_fn changed, void *context,
+                                                 nj_error **out_error);
+
+/** Frees an observer. The last one cancels the load in progress, unless a reload waits for it. NULL is ignored. */
+NJ_API void nj_resource_observer_free(nj_resource_observer *observer);
+
+/**
+ * Waits for current data without blocking: `done` receives it at once, or after the load in progress.
+ *
+ * @param done    called in nj_queue_poll, once, with the data or the error of the load, NJ_CANCELLED or NJ_CLOSED
+ * @param context passed to `done`; must stay valid until `done` has returned
+ * @return a task that the caller releases with nj_task_release; nj_task_cancel ends the wait. NULL: NJ_INVALID_ARGUMENT,
+ *         NJ_CLOSED, NJ_FORKED
+ */
+NJ_API nj_task *nj_resource_get(nj_resource *resource, nj_resource_done_fn done, void *context, nj_error **out_error);
+
+/**
+ * Loads the data again, past the cache. The load begins after this call, so the data that `done` receives is not older.
+ * Parameters, result and errors are those of nj_resource_get.
+ */
+NJ_API nj_task *nj_resource_reload(nj_resource *resource, nj_resource_done_fn done, void *context,
+                                   nj_error **out_error);
+
+/**
+ * Sends a request that changes the resource, and shows its progress in the snapshots. The resource is loaded again after
+ * a success, and after a failure that the server may have processed. After the DELETE of its own path, it has no data.
+ *
+ * @param request    any request, copied; its callbacks are not called
+ * @param optimistic JSON of `length` bytes that is shown as the data until the mutation has ended, and removed if it
+ *                   fails. NULL: the data does not change
+ * @param done       called in nj_queue_poll, once, with the response or the error of the request
+ * @return a task that the caller releases with nj_task_release, or NULL: NJ_INVALID_ARGUMENT, NJ_DECODING for the JSON,
+ *         NJ_NO_MEMORY, NJ_CLOSED, NJ_FORKED
+ */
+NJ_API nj_task *nj_resource_mutate(nj_resource *resource, const nj_request *request, const char *optimistic,
+                                   size_t length, nj_resource_done_fn done, void *context, nj_error **out_error);
+
+/**
+ * Invalidates the resources of a client that have a tag: their data is stale, and is loaded again if they are observed.
+ * For changes that the client does not see, such as an event of the server.
+ *
+ * @return NJ_OK, NJ_INVALID_ARGUMENT or NJ_FORKED
+ */
+NJ_API nj_status nj_client_invalidate(nj_client *client, const char *tag);
+
+/** Frees a snapshot of nj_resource_snapshot. NULL is ignored. */
+NJ_API void nj_snapshot_free(nj_snapshot *snapshot);
+
+/**
+ * Returns the data: the response of the last successful load, or the optimistic value of a mutation in progress as a
+ * response with a JSON body. NULL: there is none. Borrowed from the snapshot.
+ */
+NJ_API const nj_response *nj_snapshot_data(const nj_snapshot *snapshot);
+
+/** Returns why the last load failed, or NULL. A cancelled load is no failure. Borrowed from the snapshot. */
+NJ_API const nj_error *nj_snapshot_error(const nj_snapshot *snapshot);
+
+/** Returns the phase. NULL: NJ_RESOURCE_IDLE. */
+NJ_API nj_resource_phase nj_snapshot_get_phase(const nj_snapshot *snapshot);
+
+/** Returns the kind of the mutation that began last and is in progress. NULL: NJ_RESOURCE_UNCHANGED. */
+NJ_API nj_resource_mutation nj_snapshot_get_mutation(const nj_snapshot *snapshot);
+
+/**
+ * Returns whether the data may be out of date: a write has invalidated it, a later load has failed, the cache has served
+ * it stale, or it belongs to the previous path.
+ */
+NJ_API bool nj_snapshot_is_stale(const nj_snapshot *snapshot);
+
+/** Returns the number of the snapshot, which increases with each change of the resource. */
+NJ_API int64_t nj_snapshot_generation(const nj_snapshot *snapshot);
+
+/** Returns when the server's data was received, in seconds since 1970, or -1 if there is none. */
+NJ_API double nj_snapshot_updated_at(const nj_snapshot *snapshot);
 
 /* ==================================================================================================================
  * nj_events: event streams (server-sent events, WHATWG HTML section 9.2)

@@ -146,6 +146,11 @@ final class Subrequest: @unchecked Sendable {
         if sent.request.resolved == nil, let bytes = sent.request.maximumBody {
             members.append(.init("max_body", .integer(Int64(bytes))))
         }
+        // A resource decides for each request.
+        if sent.isOfResource {
+            if let policy = sent.request.cachePolicy { members.append(.init("cache", .string(policy.rawValue))) }
+            if let coalesces = sent.request.coalesces { members.append(.init("coalesce", .bool(coalesces))) }
+        }
         return .object(members)
     }
 

@@ -83,6 +83,7 @@ local computed = {
   ["nightjar.client"] = { "cookies", "cache", "endpoints" },
   ["nightjar.list"] = { "explanation" },
   ["nightjar.events"] = { "last_event_id", "reconnection_time", "state" },
+  ["nightjar.resource"] = { "snapshot" },
   ["nightjar.websocket"] = { "close_code", "close_reason", "state", "subprotocol" },
   ["nightjar.download"] = { "progress", "path", "size", "received", "resumed", "attempts" },
   ["nightjar.upload"] = { "progress", "url", "response", "size", "sent", "resumed", "attempts" },
@@ -101,7 +102,7 @@ end
 local samples = {
   ["nightjar.client"] = plain, ["nightjar.list"] = (plain:paginate "/v1/articles"), ["nightjar.task"] = nightjar.spawn(function() end),
   ["nightjar.page"] = plain:paginate("/v1/articles"):pages()(), ["nightjar.events"] = (plain:events "/events"),
-  ["nightjar.websocket"] = closed_socket(),
+  ["nightjar.websocket"] = closed_socket(), ["nightjar.resource"] = plain:resource "/v1/articles",
   ["nightjar.download"] = plain:download("/bytes/10", os.tmpname()),
   ["nightjar.upload"] = plain:upload("/tus", os.tmpname(), { protocol = "tus" }),
 }
@@ -109,7 +110,7 @@ samples["nightjar.list"]:take(1) -- sets the explanation
 -- Objects that are tables, which are compared with a sample below, and classes that scripts never see.
 local made_of_lua, inner = { ["nightjar.test"] = true }, {}
 for name in ("child temporary reader writer channel"):gmatch "%a+" do made_of_lua["nightjar." .. name] = true end
-for name in ("caller gate loan pipe reply resource wait"):gmatch "%a+" do inner["nightjar." .. name] = true end
+for name in ("caller gate loan pipe reply native wait"):gmatch "%a+" do inner["nightjar." .. name] = true end
 for name, meta in pairs(debug.getregistry()) do
   if type(name) == "string" and name:match "^nightjar%.[%w_]+$" and type(meta) == "table" and rawget(meta, "__name") then
     local index = rawget(meta, "__index")

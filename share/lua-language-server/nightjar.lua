@@ -656,6 +656,16 @@ function client:ndjson(path, options) end
 ---@return nightjar.events
 function client:events(path, options) end
 
+---Returns data that is loaded while it is observed, and kept current: for snapshot in api:resource(path):changes() do ... end. Nothing is sent before it is observed or requested.
+---@param path string
+---@param options? nightjar.resource_options
+---@return nightjar.resource
+function client:resource(path, options) end
+
+---Invalidates the resources with the tag: their data is stale, and is loaded again if they are observed. For changes that the client does not see, such as an event of the server.
+---@param tag string
+function client:invalidate(tag) end
+
 ---Opens a WebSocket, and returns it at once. Its functions wait until it is open. The hook before is called once; after is not called.
 ---@param path string
 ---@param options? nightjar.websocket_options
@@ -849,6 +859,13 @@ function client:close() end
 ---@field reconnect? boolean|"after_failure" Whether the stream connects again: true after an end and after a failure, false never. Default: true for safe methods, "after_failure" for other methods with an idempotency key, otherwise false.
 ---@field reconnection_time? number The shortest wait before a reconnection in seconds, 0.1 to 300, until the server sends another. Default: 1.
 ---@field max_event? integer The maximum size of the data of an event in bytes. Default: 1 MiB.
+
+---Options of api:resource. path, stream and a body are not allowed; the method must be safe.
+---@class nightjar.resource_options: nightjar.call_options
+---@field debounce? number How long a change of the path waits for further changes in seconds, at most 60. A search field uses 0.3. Default: 0.
+---@field reload_on? table A list of the reasons to load the resource again while it is observed: "network" when the network returns, "children" after a write of the client to a URL below the path, a number after this many seconds (at least 0.1). It is always loaded again after a write to the path itself. Default: { "network" }.
+---@field tags? string[] The names by which api:invalidate invalidates the resource. Default: none.
+---@field keep_previous? boolean Whether the data of the previous path is shown, as stale, until new data has arrived. Default: false.
 
 ---Options of api:websocket. path, stream and a body are not allowed.
 ---@class nightjar.websocket_options: nightjar.call_options
@@ -1289,6 +1306,65 @@ function events:explain() end
 
 ---Closes the connection. The end of a loop calls it.
 function events:close() end
+
+---Data of an API that is loaded while it is observed, and kept current. Several tasks can use it.
+---@class nightjar.resource
+---@field snapshot nightjar.snapshot The newest snapshot. Reading it does not wait.
+local resource = {}
+
+---Observes the resource, and returns an iterator over its snapshots: the present one, and then the newest one after each change. The first observer begins a load. The end of the last loop cancels the load in progress.
+---@return nightjar.resource_changes
+function resource:changes() end
+
+---Returns the data when it is current: at once, or after a load. Raises the error of the load. After timeout seconds, raises an error of the kind timeout.
+---@param timeout? number
+---@return any
+function resource:get(timeout) end
+
+---Loads the data again, past the cache, and returns it. The load begins after the call. The errors are those of get; the snapshot keeps the data of before.
+---@param timeout? number
+---@return any
+function resource:reload(timeout) end
+
+---Changes the path, the query and the parameters. The load of the old path is cancelled. With the option debounce, the change waits for further changes; get and reload do not.
+---@param path string
+---@param options? { query?: table, params?: table }
+function resource:set_path(path, options) end
+
+---Sends a request that changes the resource, and returns its response. The snapshots show the progress. The resource is loaded again after a success, and after a failure that the server may have processed. After the DELETE of its own path, it has no data.
+---@param options nightjar.mutation_options
+---@return nightjar.response
+function resource:mutate(options) end
+
+---Cancels the load in progress and ends all loops. <close> and the garbage collector do the same.
+function resource:close() end
+
+---The snapshots of a resource. A loop over it returns them.
+---@class nightjar.resource_changes
+---@overload fun(): nightjar.snapshot?
+local resource_changes = {}
+
+---Waits for the next snapshot and returns it. Returns nil when the resource is closed.
+---@return nightjar.snapshot?
+function resource_changes:next() end
+
+---Stops the observation. The end of a loop calls it.
+function resource_changes:close() end
+
+---The state of a resource at one moment.
+---@class nightjar.snapshot
+---@field data? any The data: the value of a JSON response, or else its body. The optimistic value while a mutation is in progress. An error does not remove it. nil: there is none.
+---@field error nightjar.error? Why the last load failed. A cancelled load is no failure.
+---@field phase? "idle"|"loading"|"loaded"|"failed" Whether the data is being loaded, and how the last load ended. There may be data in each phase but idle.
+---@field stale? boolean Whether the data may be out of date: a write has invalidated it, a later load has failed, the cache has served it stale, or it belongs to the previous path.
+---@field mutation? "saving"|"deleting"|nil The kind of the mutation in progress.
+---@field generation? integer The number of the snapshot, which increases with each change.
+---@field updated_at number? When the server's data was received, in seconds since 1970.
+---@field response nightjar.response? The response with the data.
+
+---Options of resource:mutate: those of a call. method is PUT and path is that of the resource unless they are set. stream is not allowed.
+---@class nightjar.mutation_options: nightjar.call_options
+---@field optimistic? any The data that is shown until the mutation has ended, and removed if it fails. Default: none: the data does not change.
 
 ---An event of an event stream.
 ---@class nightjar.event

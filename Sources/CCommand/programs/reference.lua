@@ -709,6 +709,10 @@ return {
         "Returns the JSON values of a response as they arrive: one on each line, or a JSON sequence (RFC 7464)." },
       { "events", "(self: nightjar.client, path: string, options?: nightjar.events_options): nightjar.events",
         "Returns the events of an event stream, which connects again by itself: for event in api:events(path) do ... end. Nothing is sent before the first event is requested." },
+      { "resource", "(self: nightjar.client, path: string, options?: nightjar.resource_options): nightjar.resource",
+        "Returns data that is loaded while it is observed, and kept current: for snapshot in api:resource(path):changes() do ... end. Nothing is sent before it is observed or requested." },
+      { "invalidate", "(self: nightjar.client, tag: string)",
+        "Invalidates the resources with the tag: their data is stale, and is loaded again if they are observed. For changes that the client does not see, such as an event of the server." },
       { "websocket", "(self: nightjar.client, path: string, options?: nightjar.websocket_options): nightjar.websocket",
         "Opens a WebSocket, and returns it at once. Its functions wait until it is open. The hook before is called once; after is not called." },
       { "download", "(self: nightjar.client, path: string, file: string, options?: nightjar.download_options): nightjar.download",
@@ -914,6 +918,17 @@ return {
         default = "true for safe methods, \"after_failure\" for other methods with an idempotency key, otherwise false" },
       { "reconnection_time", "number", "The shortest wait before a reconnection in seconds, 0.1 to 300, until the server sends another.", default = "1" },
       { "max_event", "integer", "The maximum size of the data of an event in bytes.", default = "1 MiB" },
+    },
+  },
+  {
+    name = "nightjar.resource_options", kind = "options", text = "Options of api:resource. path, stream and a body are not allowed; the method must be safe.", extends = "nightjar.call_options",
+    members = {
+      { "debounce", "number", "How long a change of the path waits for further changes in seconds, at most 60. A search field uses 0.3.", default = "0" },
+      { "reload_on", "table",
+        'A list of the reasons to load the resource again while it is observed: "network" when the network returns, "children" after a write of the client to a URL below the path, a number after this many seconds (at least 0.1). It is always loaded again after a write to the path itself.',
+        default = '{ "network" }' },
+      { "tags", "string[]", "The names by which api:invalidate invalidates the resource.", default = "none" },
+      { "keep_previous", "boolean", "Whether the data of the previous path is shown, as stale, until new data has arrived.", default = "false" },
     },
   },
   {
@@ -1392,6 +1407,49 @@ return {
       { "state", '"connecting"|"open"|"waiting"|"closed"', "The state of the connection." },
       { "explain", "(self: nightjar.events): string", "Returns the changes of the state and their reasons, one per line." },
       { "close", "(self: nightjar.events)", "Closes the connection. The end of a loop calls it." },
+    },
+  },
+  {
+    name = "nightjar.resource", kind = "object", text = "Data of an API that is loaded while it is observed, and kept current. Several tasks can use it.",
+    members = {
+      { "snapshot", "nightjar.snapshot", "The newest snapshot. Reading it does not wait." },
+      { "changes", "(self: nightjar.resource): nightjar.resource_changes",
+        "Observes the resource, and returns an iterator over its snapshots: the present one, and then the newest one after each change. The first observer begins a load. The end of the last loop cancels the load in progress." },
+      { "get", "(self: nightjar.resource, timeout?: number): any",
+        "Returns the data when it is current: at once, or after a load. Raises the error of the load. After timeout seconds, raises an error of the kind timeout." },
+      { "reload", "(self: nightjar.resource, timeout?: number): any",
+        "Loads the data again, past the cache, and returns it. The load begins after the call. The errors are those of get; the snapshot keeps the data of before." },
+      { "set_path", "(self: nightjar.resource, path: string, options?: { query?: table, params?: table })",
+        "Changes the path, the query and the parameters. The load of the old path is cancelled. With the option debounce, the change waits for further changes; get and reload do not." },
+      { "mutate", "(self: nightjar.resource, options: nightjar.mutation_options): nightjar.response",
+        "Sends a request that changes the resource, and returns its response. The snapshots show the progress. The resource is loaded again after a success, and after a failure that the server may have processed. After the DELETE of its own path, it has no data." },
+      { "close", "(self: nightjar.resource)", "Cancels the load in progress and ends all loops. <close> and the garbage collector do the same." },
+    },
+  },
+  {
+    name = "nightjar.resource_changes", kind = "object", text = "The snapshots of a resource. A loop over it returns them.", call = "(): nightjar.snapshot?",
+    members = {
+      { "next", "(self: nightjar.resource_changes): nightjar.snapshot?", "Waits for the next snapshot and returns it. Returns nil when the resource is closed." },
+      { "close", "(self: nightjar.resource_changes)", "Stops the observation. The end of a loop calls it." },
+    },
+  },
+  {
+    name = "nightjar.snapshot", kind = "options", text = "The state of a resource at one moment.",
+    members = {
+      { "data", "any", "The data: the value of a JSON response, or else its body. The optimistic value while a mutation is in progress. An error does not remove it. nil: there is none." },
+      { "error", "nightjar.error?", "Why the last load failed. A cancelled load is no failure." },
+      { "phase", '"idle"|"loading"|"loaded"|"failed"', "Whether the data is being loaded, and how the last load ended. There may be data in each phase but idle." },
+      { "stale", "boolean", "Whether the data may be out of date: a write has invalidated it, a later load has failed, the cache has served it stale, or it belongs to the previous path." },
+      { "mutation", '"saving"|"deleting"|nil', "The kind of the mutation in progress." },
+      { "generation", "integer", "The number of the snapshot, which increases with each change." },
+      { "updated_at", "number?", "When the server's data was received, in seconds since 1970." },
+      { "response", "nightjar.response?", "The response with the data." },
+    },
+  },
+  {
+    name = "nightjar.mutation_options", kind = "options", text = "Options of resource:mutate: those of a call. method is PUT and path is that of the resource unless they are set. stream is not allowed.", extends = "nightjar.call_options",
+    members = {
+      { "optimistic", "any", "The data that is shown until the mutation has ended, and removed if it fails.", default = "none: the data does not change" },
     },
   },
   {

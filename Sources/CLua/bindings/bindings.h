@@ -217,6 +217,11 @@ int njl_response_events(lua_State *L) NJL_YIELDS;
 njl_events *njl_events_at(lua_State *L, int index);
 void njl_open_events(lua_State *L) NJL_RAISES;
 
+/* resource.c, resource_changes.c and resource_mutation.c */
+int njl_client_resource(lua_State *L) NJL_YIELDS;
+int njl_client_invalidate(lua_State *L) NJL_RAISES;
+void njl_open_resource(lua_State *L) NJL_RAISES;
+
 /* download.c and upload.c */
 int njl_client_download(lua_State *L) NJL_YIELDS;
 int njl_client_start_download(lua_State *L) NJL_YIELDS;

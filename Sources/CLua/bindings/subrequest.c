@@ -152,7 +152,7 @@ static void push_request(lua_State *L, int caller, const njl_subrequest *subrequ
   if (loan->text == NULL) luaL_error(L, "not enough memory");
   njl_loan_push_json(L, loan, "the request");
   int own = lua_gettop(L);
-  static const char *const names[] = {"method", "path", "max_body"};
+  static const char *const names[] = {"method", "path", "max_body", "cache", "coalesce"};
   for (size_t index = 0; index < sizeof names / sizeof *names; index++) {
     if (lua_getfield(L, own, names[index]) == LUA_TNIL) lua_pop(L, 1);
     else lua_setfield(L, request, names[index]);

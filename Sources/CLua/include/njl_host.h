@@ -27,6 +27,7 @@
 #include "njl_records.h"
 #include "njl_events.h"
 #include "njl_request.h"
+#include "njl_api_resources.h"
 #include "njl_secrets.h"
 #include "njl_sessions.h"
 #include "njl_subrequests.h"

@@ -69,6 +69,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_list(L);
   njl_open_records(L);
   njl_open_events(L);
+  njl_open_resource(L);
   njl_open_websocket(L);
   njl_open_download(L);
   njl_open_upload(L);

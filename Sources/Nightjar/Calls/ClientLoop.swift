@@ -66,6 +66,8 @@ final class ClientLoop: @unchecked Sendable {
     private var calls: [Call] = []
     /// Callbacks of pending work other than calls. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
+    /// Callbacks of resources, which are called after writes.
+    var writeListeners: [ObjectIdentifier: (Write) -> Void] = [:]
     /// The events whose callbacks run on the loop.
     private var loopEvents: [QueueEvent] = []
     private var outbox: [QueueEvent] = []

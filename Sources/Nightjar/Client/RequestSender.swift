@@ -22,6 +22,9 @@ package struct SentRequest: Sendable {
     /// Whether the sender may add credentials. False for a page whose origin differs from the origin of the first page.
     package var carriesCredentials = true
 
+    /// Whether the request loads a resource. Its cache policy then differs from that of the other requests.
+    package var isOfResource = false
+
     init(_ request: Request) { self.request = request }
 }
 

@@ -26,6 +26,10 @@ print(#other:load_openapi "url:/openapi.json" > 30)
 for line in other:lines "/lines/1" do print(line) end
 for value in other:ndjson "/ndjson/1" do print(value.id) end
 for event in other:events("/events", { query = { count = 1 } }) do print(event.id, event.type) end
+local feed = other:resource("/v1/articles/1", { tags = { "articles" } })
+print(feed:get().id)
+other:invalidate "articles"
+print(feed:reload().id, feed.snapshot.stale)
 for message in other:websocket("/ws/count", { query = { n = 1 } }):messages() do print(message.json.n) end
 local file = os.tmpname()
 print(other:download("/bytes/100", file).size, other:start_download("/bytes/200", file):wait().size)
@@ -52,6 +56,8 @@ other:close()
 --   line 1
 --   1
 --   1	tick
+--   1
+--   1	false
 --   1
 --   100	200
 --   200	200
