@@ -33,7 +33,8 @@
  *   nj_form           nj_form_new                                              one at a time  nj_form_free
  *   nj_queue          nj_queue_new                                             any            nj_queue_free
  *   nj_task           nj_client_start, _start_log_in, _start_log_out,          any            nj_task_release
- *                     _start_events, nj_task_retain
+ *                     _start_events, nj_resource_get, _reload, _mutate,
+ *                     nj_task_retain
  *   nj_batch          nj_client_start_batch, nj_batch_retain                   any            nj_batch_release
  *   nj_response       nj_client_send, _cache_get, _send_batch, _retain         any            nj_response_release
  *   nj_error          an `out_error` parameter, nj_error_retain                any            nj_error_release
@@ -107,10 +108,10 @@
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
- * cookie jars, paginators, event streams, WebSockets, token requests, challenges and scripts. In the child, their
- * functions fail with NJ_FORKED, or return their value for "none" if they return no status. The child may free these
- * handles. This does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie lists,
- * responses, pages and errors work in the child, and so do all handles that the child creates.
+ * cookie jars, paginators, event streams, WebSockets, resources, token requests, challenges and scripts. In the child,
+ * their functions fail with NJ_FORKED, or return their value for "none" if they return no status. The child may free
+ * these handles. This does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie
+ * lists, responses, snapshots, pages and errors work in the child, and so do all handles that the child creates.
  *
  * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
  * after dlclose.

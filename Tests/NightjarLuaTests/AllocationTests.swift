@@ -291,6 +291,31 @@ import Testing
         demo.stop()
     }
 
+    @Test(arguments: ["", ", before = function(request) request.headers[\"X-A\"] = \"b\" nightjar.sleep(0) end"])
+    func resourcesSurvive(hook: String) throws {
+        let origin = try origin()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api = nightjar.client {base_url = "\(origin)"\(hook)}
+                local res <close> = api:resource("/v1/articles/1", {tags = {"a"}})
+                a = res:get(20).id
+                for snapshot in res:changes() do
+                  a = snapshot.data
+                  if snapshot.phase == "loaded" then break end
+                end
+                api:invalidate "a"
+                res:set_path("/v1/articles/{id}", {params = {id = 2}})
+                local b, text = res:reload(20).id, tostring(res)
+                local e = nightjar.try(res.mutate, res, {method = "PUT", json = {}, optimistic = {id = 3}})
+                local c = res.snapshot.error
+                res:set_path("/v1/articles/none")
+                local f = nightjar.try(res.get, res)
+                c = res.snapshot.error.kind
+                """)
+        demo.stop()
+    }
+
     @Test func downloadsSurvive() throws {
         let origin = try origin()
         try Allocations.fail(

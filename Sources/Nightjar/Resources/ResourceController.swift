@@ -111,10 +111,13 @@ package final class ResourceController: @unchecked Sendable {
         request.resolved = nil
         try body(&request)
         let (changed, url) = (request, try ResourceController.check(request, client))
-        shared.withLock { ($0.request, $0.url) = (changed, url) }
-        submit {
-            $0.newest = (changed, url)
-            $0.perform($0.machine.keyChanged())
+        // Under the lock, so that the loop uses concurrent changes in the same order.
+        shared.withLock { shared in
+            (shared.request, shared.url) = (changed, url)
+            submit {
+                $0.newest = (changed, url)
+                $0.perform($0.machine.keyChanged())
+            }
         }
     }
 
@@ -152,7 +155,7 @@ package final class ResourceController: @unchecked Sendable {
 
     /// Begins a mutation whose request the caller sends.
     ///
-    /// - Returns: The number for ``endMutation(_:_:then:)``.
+    /// - Returns: The number for ``endMutation(_:_:)``.
     package func beginMutation(
         _ phase: ResourceMutationPhase, optimistic: ResourceContent?
     ) -> Int {
