@@ -31,6 +31,7 @@ final class Engine: @unchecked Sendable {
     private let process = getpid()
     let temporaries = Temporaries()
     let transferWork = TransferWork()
+    let outboxWork = OutboxWork()
     /// Created on first use.
     private(set) lazy var descriptors = Descriptors(queue)
     private(set) lazy var workers = Workers(queue)
