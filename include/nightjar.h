@@ -4715,7 +4715,8 @@ NJ_API nj_outbox *nj_outbox_new(nj_client *client, const char *options, size_t l
 
 /**
  * Closes an outbox. Its entries stay in the journal. Calls in flight are cancelled; their entries are sent again by
- * another process, or when the outbox is opened again. The callback is not called again. NULL is ignored.
+ * another process, or when the outbox is opened again. The callback is not called again. Waits for a write of the journal
+ * in progress. NULL is ignored.
  */
 NJ_API void nj_outbox_free(nj_outbox *outbox);
 
@@ -4761,7 +4762,8 @@ NJ_API char *nj_outbox_list_json(nj_outbox *outbox, size_t *out_length, nj_error
 NJ_API nj_outbox_entry *nj_outbox_wait(nj_outbox *outbox, const char *id, double timeout, nj_error **out_error);
 
 /**
- * Sends an entry that is held again, with the same body, idempotency key and If-Match.
+ * Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier
+ * attempt may have been processed. Otherwise it is a new one, because servers repeat the responses to known keys.
  *
  * @return NJ_OK; NJ_STORAGE if the entry is not held; NJ_INVALID_ARGUMENT if there is no entry with this id; NJ_FORKED
  */

@@ -364,7 +364,7 @@ function outbox:count() end
 ---@return fun(): nightjar.outbox_entry?
 function outbox:changes(options) end
 
----Sends an entry that is held again, with the same body, idempotency key and If-Match. Raises an error of the kind storage in any other state.
+---Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier attempt may have been processed, and otherwise a new one, because servers repeat the responses to known keys. Raises an error of the kind storage in any other state.
 ---@param id string
 function outbox:retry(id) end
 

@@ -179,12 +179,16 @@ public final class Outbox: Sendable {
 
     // MARK: Decisions
 
-    /// Sends an entry again that is parked or in doubt, with the same body and idempotency key, or a conflict with the same
-    /// If-Match.
+    /// Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier
+    /// attempt may have been processed. Otherwise it is a new one, because servers repeat the responses to known keys.
     ///
     /// - Throws: `invalid_argument` if there is no entry with this id; `storage` in any other state.
     public func retry(_ id: String) throws(NightjarError) {
-        try decide(id) { $0 }
+        try decide(id) { record in
+            var changed = record
+            if record.error?.requestMayHaveBeenProcessed != true { changed.renewKey() }
+            return changed
+        }
     }
 
     /// Replaces the body of an entry that waits for a decision, and sends the entry with a new idempotency key.
@@ -200,9 +204,8 @@ public final class Outbox: Sendable {
         let bytes = try body.map { (body) throws(NightjarError) in try OutboxWrite.bytes(.bytes(body)) }
         if let ifMatch { try OutboxWrite.check(ifMatch: ifMatch) }
         try decide(id) { record in
-            var random = SystemRandomNumberGenerator()
             var changed = record
-            changed.idempotencyKey = IdempotencyKey(using: &random).text
+            changed.renewKey()
             if let bytes { changed.revisedBody = bytes }
             let theirs = record.held == .conflict ? record.lastResponse : nil
             if let match = ifMatch ?? theirs?.etag {
@@ -224,6 +227,7 @@ public final class Outbox: Sendable {
                 var changed = change(record)
                 (changed.held, changed.error, changed.lastResponse) = (nil, nil, nil)
                 changed.repeatedConflicts = 0
+                changed.decided = WallClock.now().secondsSince1970
                 return (try? changed.bytes) ?? entry.state
             }
         }

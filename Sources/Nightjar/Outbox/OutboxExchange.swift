@@ -41,10 +41,10 @@ final class OutboxExchange: @unchecked Sendable {
         }
     }
 
-    /// The time since the entry was recorded, by the wall clock.
+    /// The time since the entry was recorded, or since the last decision of the program, by the wall clock.
     private var age: Duration {
-        guard let created = lease.entry.created else { return .zero }
-        return Duration(seconds: max(0, WallClock.now().secondsSince1970 - created.secondsSince1970)) ?? .zero
+        guard let start = record?.decided ?? lease.entry.created?.secondsSince1970 else { return .zero }
+        return Duration(seconds: max(0, WallClock.now().secondsSince1970 - start)) ?? .zero
     }
 
     /// Cancels the call. The journal keeps the intent, so that the next attempt finds that the write may have
@@ -89,7 +89,10 @@ final class OutboxExchange: @unchecked Sendable {
         if isFetch {
             request.cachePolicy = .reload
         } else {
-            for (name, value) in write.headers { try request.headers.add(name, value) }
+            // A resolved conflict has the ETag of the version that If-None-Match has found.
+            for (name, value) in write.headers where record.ifMatch == nil || name.lowercased() != "if-none-match" {
+                try request.headers.add(name, value)
+            }
             if let match = record.ifMatch { try request.headers.set("If-Match", match) }
             if write.usesKey { try request.headers.set(IdempotencyKey.fieldName, record.idempotencyKey) }
             let body = record.revisedBody ?? write.body
@@ -100,7 +103,7 @@ final class OutboxExchange: @unchecked Sendable {
         request.limitGroup = write.limitGroup
         // The delivery decides about the status.
         request.expectedStatuses = [Request.StatusRange(100, 999)]
-        request.maximumBody = OutboxExchange.maximumResponse
+        request.maximumBody = isFetch ? OutboxWrite.maximumBody : OutboxExchange.maximumResponse
         request.coalesces = false
         var retry = RetryChanges()
         retry.maximumAttempts = 1

@@ -18,12 +18,19 @@ struct OutboxRecord: Sendable {
     /// The last response of an entry that is held: of a conflict, the present version of the resource.
     var lastResponse: OutboxVersion?
     var repeatedConflicts = 0
+    /// The time of the program's last decision, in seconds since 1970. Nil: there was none.
+    var decided: Double?
 
     /// The record of a new entry.
     init(_ write: OutboxWrite) {
         var random = SystemRandomNumberGenerator()
         idempotencyKey = write.key ?? IdempotencyKey(using: &random).text
         ifMatch = write.ifMatch
+    }
+
+    mutating func renewKey() {
+        var random = SystemRandomNumberGenerator()
+        idempotencyKey = IdempotencyKey(using: &random).text
     }
 
     // MARK: The journal
@@ -44,6 +51,7 @@ struct OutboxRecord: Sendable {
             if repeatedConflicts > 0 {
                 members.append(.init("repeated_conflicts", .integer(Int64(repeatedConflicts))))
             }
+            if let decided { members.append(.init("decided", .number(decided))) }
             return Array(try JSONValue.object(members).encoded().readableBytesView)
         }
     }
@@ -67,6 +75,7 @@ struct OutboxRecord: Sendable {
         }
         lastResponse = value["response"].flatMap { OutboxVersion(stored: $0) }
         repeatedConflicts = value.outboxCount("repeated_conflicts") ?? 0
+        decided = value["decided"].flatMap { try? $0.duration("decided").inSeconds }
     }
 }
 

@@ -13,8 +13,8 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
     private var schedule: OutboxSchedule
     private var exchanges: [Int64: OutboxExchange] = [:]
     private let watch: NetworkWatch
-    /// Whether changes are reported.
-    private let reports = Flag()
+    /// Cleared when the outbox is closed. Changes are not reported then, and no entry is taken.
+    private let isOpen = Flag()
     private var random = SystemRandomNumberGenerator()
 
     init(
@@ -33,7 +33,7 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
     /// Ends the operation. The handler does not run again after this function, not even for queued changes, if this is the
     /// thread of its queue.
     func close() {
-        reports.clear()
+        isOpen.clear()
         cancel()
     }
 
@@ -80,8 +80,9 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
     }
 
     private func take(_ maximum: Int) {
-        write("reading the outbox") { [journal, kind] () throws(JournalError) in
+        write("reading the outbox") { [journal, kind, isOpen] () throws(JournalError) in
             var taken = Taken()
+            guard isOpen.isSet else { return taken }
             taken.leases = try journal.takeToSend(kind: kind, for: OutboxSender.leaseDuration, limit: maximum)
             if taken.leases.count < maximum { taken.nextDue = try journal.nextDue(kind: kind) }
             taken.notes = journal.takeNotes()
@@ -112,7 +113,7 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
         guard !hasEnded else { return }
         exchanges[exchange.lease.entry.number] = nil
         if let entry, let handler {
-            loop.post(.run { [reports] in if reports.isSet { handler(entry) } }, to: queue)
+            loop.post(.run { [isOpen] in if isOpen.isSet { handler(entry) } }, to: queue)
         }
         perform(schedule.ended(reachedServer: reachedServer, using: &random))
     }

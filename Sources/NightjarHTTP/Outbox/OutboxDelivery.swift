@@ -97,6 +97,8 @@ package struct OutboxDelivery: Sendable {
     ) -> Action {
         switch phase {
         case .idle, .ended: return illegal()
+        // The version cannot be stored.
+        case .fetching where [.tooLarge, .decoding, .protocol].contains(error.kind): return conflict()
         // The server has rejected the write. The next attempt is rejected again, unless the resource has changed back.
         case .fetching: return retry(after: error.retryAfter, error, &random)
         case .sending: break

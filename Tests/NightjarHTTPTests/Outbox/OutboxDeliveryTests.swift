@@ -67,6 +67,12 @@ private let refused = NightjarError(.connect, "the connection was refused")
         #expect(response(409, to: &delivery).hasPrefix("conflict: "))
     }
 
+    @Test mutating func versionThatCannotBeStoredIsMissing() {
+        var delivery = sent()
+        #expect(response(412, to: &delivery) == "fetch")
+        #expect(failure(NightjarError(.tooLarge, "too large"), of: &delivery).hasPrefix("conflict: "))
+    }
+
     @Test mutating func failedFetchRepeatsTheWrite() {
         var delivery = sent()
         #expect(response(412, to: &delivery) == "fetch")
