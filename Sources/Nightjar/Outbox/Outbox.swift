@@ -186,7 +186,7 @@ public final class Outbox: Sendable {
     public func retry(_ id: String) throws(NightjarError) {
         try decide(id) { record in
             var changed = record
-            if record.error?.requestMayHaveBeenProcessed != true { changed.renewKey() }
+            if record.error?.requestMayHaveBeenProcessed != true { changed.replaceKey() }
             return changed
         }
     }
@@ -205,7 +205,7 @@ public final class Outbox: Sendable {
         if let ifMatch { try OutboxWrite.check(ifMatch: ifMatch) }
         try decide(id) { record in
             var changed = record
-            changed.renewKey()
+            changed.replaceKey()
             if let bytes { changed.revisedBody = bytes }
             let theirs = record.held == .conflict ? record.lastResponse : nil
             if let match = ifMatch ?? theirs?.etag {

@@ -28,7 +28,7 @@ struct OutboxRecord: Sendable {
         ifMatch = write.ifMatch
     }
 
-    mutating func renewKey() {
+    mutating func replaceKey() {
         var random = SystemRandomNumberGenerator()
         idempotencyKey = IdempotencyKey(using: &random).text
     }
