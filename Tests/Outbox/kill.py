@@ -1,9 +1,13 @@
 """Kills processes that record and send the writes of an outbox. Run by Tests/Outbox/run:
 
     kill.py NIGHTJAR ENTRIES
+    kill.py NIGHTJAR ENTRIES LIBRARY STEP
 
 30 % of the connections are dropped before, during or after the write. The process is killed every second. Every 5 seconds,
 the server cannot be reached for 2 seconds. Each write must have its effect exactly once, in the order of its key.
+
+With LIBRARY, which is Tests/Transfers/kill_at.c as a shared library, the process is killed instead before and after each
+STEPth call that changes a file, and then started again.
 """
 
 import json
@@ -84,16 +88,40 @@ def count():
         return json.load(response)
 
 
+def worker(origin, folder, **variables):
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.lua")
+    arguments = [NIGHTJAR, script, origin, folder + "/journal.db", str(ENTRIES), str(KEYS)]
+    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, env={**os.environ, **variables})
+
+
+def kill_at_calls(library, step):
+    for variable in ("KILL_AT", "KILL_AFTER"):
+        number, kills = 1, 0
+        while True:
+            request = urllib.request.Request(ORIGIN + "/v1/orders", method="DELETE")
+            urllib.request.urlopen(request).close()
+            with tempfile.TemporaryDirectory() as folder:
+                first = worker(ORIGIN, folder, LD_PRELOAD=library, KILL_FOLDER=folder, **{variable: str(number)})
+                output = first.communicate(timeout=60)[0]
+                if first.returncode != 0:
+                    output = worker(ORIGIN, folder).communicate(timeout=60)[0]
+            after = count()
+            if output.split() != ["done", str(ENTRIES)] or after["created"] != ENTRIES or after["repeated_bodies"] != 0:
+                sys.exit(f"{variable}={number}: {output} {after}")
+            if first.returncode == 0:
+                break
+            number, kills = number + step, kills + 1
+        print(f"{variable}: {kills} kills")
+
+
 def main():
     folder = tempfile.TemporaryDirectory()
     relay = Relay()
     before = count()
-    arguments = [NIGHTJAR, os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.lua"),
-                 f"http://127.0.0.1:{relay.port}", folder.name + "/journal.db", str(ENTRIES), str(KEYS)]
     kills, outages, start = 0, 0, time.monotonic()
     is_up, next_change = True, start + 5
     while True:
-        process = subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+        process = worker(f"http://127.0.0.1:{relay.port}", folder.name)
         # Near the end, the process is not killed: it lists and checks all entries.
         limit = 120 if count()["created"] - before["created"] >= ENTRIES else 1
         end = time.monotonic() + limit
@@ -126,4 +154,7 @@ def main():
     folder.cleanup()
 
 
-main()
+if len(sys.argv) > 3:
+    kill_at_calls(sys.argv[3], int(sys.argv[4]))
+else:
+    main()

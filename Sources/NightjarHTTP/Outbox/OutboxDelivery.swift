@@ -105,10 +105,8 @@ package struct OutboxDelivery: Sendable {
         }
         let mayBeProcessed = error.requestMayHaveBeenProcessed
         switch error.kind {
-        case .offline, .dns, .connect, .tls, .pinMismatch:
-            if mayBeProcessed { return lost(error, &random) }
-            isUnreachable = true
-            return end(.retry(Retry(delay: .zero, countsAttempt: false)))
+        case .offline, .dns, .connect, .tls, .pinMismatch, .timeout:
+            return mayBeProcessed ? lost(error, &random) : unreachable()
         case .cancelled, .closed, .noMemory, .storage:
             isUnresolved = isUnresolved || mayBeProcessed
             return end(.retry(Retry(delay: .zero, countsAttempt: false)))
@@ -118,8 +116,11 @@ package struct OutboxDelivery: Sendable {
         case .unauthorized: return retry(after: error.retryAfter, error, &random)
         default:
             if mayBeProcessed { return lost(error, &random) }
-            if error.isRetryable { return retry(after: error.retryAfter, error, &random) }
-            return hold(.parked, error)
+            guard error.isRetryable else { return hold(.parked, error) }
+            // Without a status, a limit of the client has rejected the call, or a connection was closed before the request.
+            return error.status == nil
+                ? end(.retry(Retry(delay: delay(error.retryAfter, &random), countsAttempt: false)))
+                : retry(after: error.retryAfter, error, &random)
         }
     }
 
@@ -147,8 +148,16 @@ package struct OutboxDelivery: Sendable {
         case 401, 408, 425, 429, 503: return retry(after: retryAfter, Self.error(status), &random)
         case 500, 502, 504:
             return lost(NightjarError(Self.error(status), retryAfter: retryAfter), &random)
+        // The network has responded, and not the server (RFC 6585 section 6).
+        case 511: return unreachable()
         default: return rejected(status)
         }
+    }
+
+    /// No server was reached. The schedule decides when the next attempt starts.
+    private mutating func unreachable() -> Action {
+        isUnreachable = true
+        return end(.retry(Retry(delay: .zero, countsAttempt: false)))
     }
 
     private mutating func fetched(
@@ -198,8 +207,13 @@ package struct OutboxDelivery: Sendable {
                     "the entry failed max_attempts (\(settings.maximumAttempts)) times; the last error: \(error.message)",
                     requestMayHaveBeenProcessed: isUnresolved))
         }
+        return end(.retry(Retry(delay: delay(wait, &random))))
+    }
+
+    /// - Parameter wait: The wait that the server asks for.
+    private func delay(_ wait: Duration?, _ random: inout some RandomNumberGenerator) -> Duration {
         let backoff = settings.backoff.wait(afterAttempt: entry.attempts, using: &random)
-        return end(.retry(Retry(delay: max(backoff, min(wait ?? .zero, Self.longestWait)))))
+        return max(backoff, min(wait ?? .zero, Self.longestWait))
     }
 
     private mutating func hold(_ state: OutboxState, _ error: NightjarError) -> Action { end(.hold(state, error)) }

@@ -96,6 +96,8 @@ private let refused = NightjarError(.connect, "the connection was refused")
     }
 
     @Test mutating func lostResponseIsRepeatedWithTheKey() {
+        var late = sent(.post)
+        #expect(failure(NightjarError(.timeout, "no response").mayHaveBeenProcessed, of: &late) == "retry 1.0")
         var delivery = sent(.post)
         #expect(failure(lost, of: &delivery) == "retry 1.0")
         #expect(delivery.isUnresolved)
@@ -135,11 +137,20 @@ private let refused = NightjarError(.connect, "the connection was refused")
     }
 
     @Test mutating func unreachableServerDoesNotCount() {
-        for kind in [ErrorKind.offline, .dns, .connect, .tls, .pinMismatch] {
+        for kind in [ErrorKind.offline, .dns, .connect, .tls, .pinMismatch, .timeout] {
             var delivery = sent(.post) { $0.attempts = 1000 }
             #expect(failure(NightjarError(kind, "no server"), of: &delivery) == "retry 0.0 uncounted")
             #expect(delivery.isUnreachable && !delivery.isUnresolved)
         }
+        // RFC 6585 section 6: a captive portal.
+        var portal = sent(.post)
+        #expect(response(511, to: &portal) == "retry 0.0 uncounted" && portal.isUnreachable)
+        // A circuit breaker of the client is open.
+        var rejected = sent(.post) { $0.attempts = 1000 }
+        #expect(
+            failure(NightjarError(.server, "open", retryAfter: .seconds(400)), of: &rejected) == "retry 400.0 uncounted"
+        )
+        #expect(!rejected.isUnreachable)
         var delivery = sent(.post) { $0.isUnresolved = true }
         #expect(failure(refused, of: &delivery) == "retry 0.0 uncounted")
         #expect(delivery.isUnresolved)
