@@ -4704,9 +4704,10 @@ typedef void (*nj_outbox_fn)(void *context, const nj_outbox_entry *entry);
  * Opens an outbox, and starts to send its entries.
  *
  * @param options a JSON object of `length` bytes, see above. NULL: the defaults
- * @param queue   the queue on which `changed` is delivered. NULL if `changed` is NULL
+ * @param queue   the queue on which `changed` is delivered, and on which the callbacks of the client run: hooks, token
+ *                providers and challenges. A client without callbacks sends entries also while the queue is not polled
  * @param changed called from nj_queue_poll for each attempt of this outbox that has ended, after its outcome is stored.
- *                Changes that other processes make are not reported. NULL: none are reported
+ *                Changes of other processes are not reported. NULL: none are reported
  * @return an outbox, owned by the caller. NULL on failure: NJ_INVALID_ARGUMENT, also for an ephemeral client and if the
  *         journal has no path; NJ_DECODING if the options are not JSON; NJ_CLOSED; NJ_FORKED
  */
@@ -4753,7 +4754,7 @@ NJ_API nj_outbox_entry *nj_outbox_get(nj_outbox *outbox, const char *id, nj_erro
 NJ_API char *nj_outbox_list_json(nj_outbox *outbox, size_t *out_length, nj_error **out_error);
 
 /**
- * Waits until an entry is done, and blocks meanwhile.
+ * Waits until an entry is done, and blocks meanwhile. If the client has callbacks, another thread must poll the queue.
  *
  * @param timeout seconds. 0: unlimited
  * @return the entry, owned by the caller. NULL on failure: the error of an entry that is held; NJ_TIMEOUT, after which

@@ -43,8 +43,8 @@ public func nj_outbox_new(
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let settings = options == nil ? OutboxSettings() : try OutboxSettings(json: try document(options, length))
-        guard let changed else { return Handle.make(try Outbox(client, settings)) }
         let queue = try requiredQueue(queue)
+        guard let changed else { return Handle.make(try Outbox(client, settings, on: queue)) }
         let context = CallbackContext(pointer: context)
         let outbox = try Outbox(client, settings, on: queue) { entry in
             let box = OutboxEntryBox(entry)

@@ -33,9 +33,11 @@ final class OutboxWork: Sendable {
 
     private let state = Mutex(State())
 
-    func open(_ client: Client, _ settings: OutboxSettings) throws(NightjarError) -> OpenOutbox {
+    func open(
+        _ client: Client, _ settings: OutboxSettings, on queue: CompletionQueue
+    ) throws(NightjarError) -> OpenOutbox {
         let changes = OutboxChanges()
-        let outbox = try Outbox(client, settings) { changes.add($0) }
+        let outbox = try Outbox(client, settings, on: queue) { changes.add($0) }
         let number = state.withLock { state in
             state.last += 1
             state.outboxes[state.last] = Open(outbox: outbox, changes: changes)
@@ -141,7 +143,7 @@ public func njl_outbox_open(
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client) else {
             throw Engine.closedClient
         }
-        let outbox = try engine.outboxWork.open(client, try OutboxSettings(json: options.buffer))
+        let outbox = try engine.outboxWork.open(client, try OutboxSettings(json: options.buffer), on: engine.queue)
         number?.pointee = outbox.number
         return Handle<Resource>.make(outbox)
     }

@@ -92,6 +92,22 @@ extension ScriptedPeer.Step {
         client.close()
     }
 
+    @Test func redirectThatChangesTheMethodIsNotFollowed() async throws {
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .response("307 Temporary Redirect", ["Location: /b"]), .expectRequest,
+                .response("302 Found", ["Location: /c"]),
+            ]
+        ])
+        let (client, outbox) = try outbox(peer)
+        try outbox.record(Request(.post, "/a", body: "mine"), id: "one")
+        let error = await #expect(throws: NightjarError.self) { try await outbox.wait("one") }
+        #expect(error?.status == 302)
+        #expect(try outbox.entry("one")?.state == .parked)
+        #expect(peer.requestLines == ["POST /a", "POST /b"])
+        client.close()
+    }
+
     @Test func lostPostWithoutAKeyIsInDoubtAlsoForALaterProcess() async throws {
         let peer = try ScriptedPeer([[.expectRequest, .stall], [.expectRequest, .response("201 Created")]])
         let first = try outbox(peer)

@@ -100,6 +100,10 @@ final class OutboxExchange: @unchecked Sendable {
                 body.isEmpty && write.method == .delete ? .none : .bytes(ByteBuffer(bytes: body))
             request.isIdempotent = write.usesKey
         }
+        // A redirect that changes POST to GET would lose the write.
+        var redirect = sender.client.redirect
+        redirect.keepsMethod = true
+        request.redirect = redirect
         request.limitGroup = write.limitGroup
         // The delivery decides about the status.
         request.expectedStatuses = [Request.StatusRange(100, 999)]

@@ -130,7 +130,8 @@ package struct OutboxDelivery: Sendable {
         _ status: Int, _ retryAfter: Duration?, _ random: inout some RandomNumberGenerator
     ) -> Action {
         switch status {
-        case 200..<300: return end(.complete)
+        // The server has processed the write, and refers to the result (RFC 9110 section 15.4.4).
+        case 200..<300, 303: return end(.complete)
         // The earlier attempt has deleted the resource.
         case 404, 410:
             if entry.method == .delete, entry.isUnresolved { return end(.complete) }

@@ -28,7 +28,14 @@ extension Journal {
         kind: String, for duration: Duration, limit: Int
     ) throws(JournalError) -> [JournalLease] {
         var leases: [JournalLease] = []
-        while leases.count < limit, let lease = try takeOneToSend(kind: kind, for: duration) { leases.append(lease) }
+        do throws(JournalError) {
+            while leases.count < limit, let lease = try takeOneToSend(kind: kind, for: duration) {
+                leases.append(lease)
+            }
+        } catch {
+            // The entries that were taken before are not lost.
+            if leases.isEmpty { throw error }
+        }
         return leases
     }
 

@@ -86,27 +86,27 @@ static void delivers(nj_client *client, nj_queue *queue) {
   nj_outbox_free(outbox);
 }
 
-static void survives(nj_client *client) {
+static void survives(nj_client *client, nj_queue *queue) {
   nj_outbox *outbox = NULL;
   nj_outbox_entry *entry = NULL;
-  SUCCEEDS((outbox = nj_outbox_new(client, NULL, 0, NULL, NULL, NULL, &error)) != NULL);
+  SUCCEEDS((outbox = nj_outbox_new(client, NULL, 0, queue, NULL, NULL, &error)) != NULL);
   SUCCEEDS((entry = record(outbox, "POST", "http://127.0.0.1:1/", "{}", "{\"id\": \"kept\"}", &error)) != NULL);
   nj_outbox_entry_free(entry);
   FAILS(nj_outbox_wait(outbox, "kept", 0.1, &error) ? NJ_OK : NJ_TIMEOUT, NJ_TIMEOUT);
   nj_outbox_free(outbox);
-  SUCCEEDS((outbox = nj_outbox_new(client, NULL, 0, NULL, NULL, NULL, &error)) != NULL);
+  SUCCEEDS((outbox = nj_outbox_new(client, NULL, 0, queue, NULL, NULL, &error)) != NULL);
   SUCCEEDS((entry = nj_outbox_get(outbox, "kept", &error)) != NULL);
   nj_outbox_entry_free(entry);
   nj_outbox_free(outbox);
 }
 
-static void rejects(nj_client *client) {
+static void rejects(nj_client *client, nj_queue *queue) {
   nj_outbox *outbox = NULL;
-  FAILS(nj_outbox_new(NULL, NULL, 0, NULL, NULL, NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
-  FAILS(nj_outbox_new(client, "{\"nme\": 1}", 10, NULL, NULL, NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT,
+  FAILS(nj_outbox_new(NULL, NULL, 0, queue, NULL, NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
+  FAILS(nj_outbox_new(client, "{\"nme\": 1}", 10, queue, NULL, NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT,
         NJ_INVALID_ARGUMENT);
   FAILS(nj_outbox_new(client, NULL, 0, NULL, changed, NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
-  SUCCEEDS((outbox = nj_outbox_new(client, NULL, 0, NULL, NULL, NULL, &error)) != NULL);
+  SUCCEEDS((outbox = nj_outbox_new(client, NULL, 0, queue, NULL, NULL, &error)) != NULL);
   FAILS(nj_outbox_record(outbox, NULL, NULL, 0, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
   FAILS(record(outbox, "GET", "/", "", NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
   FAILS(record(outbox, "POST", "/", "", "{\"ids\": 1}", &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
@@ -134,8 +134,8 @@ int main(int argc, char **argv) {
   nj_client *client = new_client();
   nj_queue *queue = nj_queue_new();
   delivers(client, queue);
-  survives(client);
-  rejects(client);
+  survives(client, queue);
+  rejects(client, queue);
   nj_client_free(client);
   nj_queue_free(queue);
   FINISH();

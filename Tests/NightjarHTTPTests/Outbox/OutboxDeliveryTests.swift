@@ -44,7 +44,7 @@ private let refused = NightjarError(.connect, "the connection was refused")
         text(delivery.failed(error, using: &longest))
     }
 
-    @Test(arguments: [200, 201, 204]) mutating func successCompletesTheEntry(_ status: Int) {
+    @Test(arguments: [200, 201, 204, 303]) mutating func successCompletesTheEntry(_ status: Int) {
         var delivery = sent(.post)
         #expect(response(status, to: &delivery) == "complete")
         #expect(!delivery.isUnresolved && !delivery.isUnreachable)
@@ -173,7 +173,7 @@ private let refused = NightjarError(.connect, "the connection was refused")
         #expect(response(429, to: &delivery, after: .seconds(1_000_000)) == "retry 86400.0")
     }
 
-    @Test(arguments: [300, 304, 400, 403, 404, 405, 410, 413, 415, 422, 501])
+    @Test(arguments: [300, 301, 302, 304, 307, 400, 403, 404, 405, 410, 413, 415, 422, 501])
     mutating func rejectedWriteIsParked(_ status: Int) {
         var delivery = sent()
         #expect(response(status, to: &delivery) == "parked: the server rejected the write with status \(status)")
