@@ -54,6 +54,8 @@
  *   nj_transfers      nj_transfers_new                                         any            nj_transfers_free
  *   nj_transfer       nj_transfers_start, _get, _wait, _next_ended             any            nj_transfer_free
  *   nj_transfer_list  nj_transfers_list                                        any            nj_transfer_list_free
+ *   nj_outbox         nj_outbox_new                                            any            nj_outbox_free
+ *   nj_outbox_entry   nj_outbox_record, _get, _wait                            any            nj_outbox_entry_free
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
@@ -273,6 +275,8 @@ typedef struct nj_upload nj_upload;                         /* an upload of a fi
 typedef struct nj_transfers nj_transfers;                   /* the background transfers of a journal */
 typedef struct nj_transfer nj_transfer;                     /* a background transfer at one time; immutable */
 typedef struct nj_transfer_list nj_transfer_list;           /* background transfers at one time; immutable */
+typedef struct nj_outbox nj_outbox;                         /* writes that are sent until they are accepted */
+typedef struct nj_outbox_entry nj_outbox_entry;             /* a write of an outbox at one time; immutable */
 typedef struct nj_websocket nj_websocket;                   /* messages in both directions over one connection */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
@@ -4923,6 +4927,169 @@ NJ_API size_t nj_transfer_attempts(const nj_transfer *transfer);
 
 /** Returns the error of a transfer that has failed, which must not be released. NULL in other states. */
 NJ_API const nj_error *nj_transfer_error(const nj_transfer *transfer);
+
+/* ==================================================================================================================
+ * nj_outbox: writes that are sent until they are accepted
+ *
+ *   Constructor  nj_outbox_new
+ *   Destructor   nj_outbox_free
+ *   Threads      any, except the destructor
+ *
+ * An outbox records writes in the client's journal (nj_config_set_journal) before it sends them: the pattern of the
+ * transactional outbox. The entries of one key are sent in the order in which they were recorded, those of different
+ * keys concurrently. The idempotency key and If-Match are fixed when an entry is recorded. Each attempt is a call of
+ * the client with its login, proxies and limits.
+ *
+ * An entry is done when its response is stored. Failures are retried with increasing waits, and immediately when the
+ * network returns. These entries are held until the program decides (nj_outbox_resolve, _retry or _remove):
+ *
+ *   conflict  the resource has changed: 409 or 412. The entry has both versions
+ *   parked    the server has rejected the write, or `max_attempts` or `max_age` was reached
+ *   in doubt  the response to a write without an idempotency key was lost
+ *
+ * A held entry blocks the later entries of its key only. Any number of processes may open the same outbox. Each entry is
+ * sent by one of them at a time. If a process is killed, the others continue at once.
+ *
+ * All functions but nj_outbox_wait block for some milliseconds, and for at most 5 seconds while another process locks
+ * the journal.
+ *
+ * Options, a JSON object:
+ *
+ *   name             1 to 64 bytes. Outboxes of a journal with the same name share their entries  default: "default"
+ *   concurrency      the number of entries that are sent concurrently, 1 to 64                    default: 4
+ *   max_entries      the number of entries that are not done                                      default: 10,000
+ *   max_bytes        their size in bytes                                                          default: 64 MiB
+ *   max_age          seconds after which an entry is parked                                       default: 604,800
+ *   max_attempts     attempts that reached a server, after which an entry is parked               default: 20
+ *   retry_delay      the upper bound of the first wait in seconds, which doubles                  default: 1
+ *   max_retry_delay  the upper bound of all waits in seconds                                      default: 300
+ *   keep             seconds for which an entry that is done is kept with its response            default: 86,400
+ *   keep_entries     the number of these entries. The oldest are removed first                    default: 1000
+ * ================================================================================================================== */
+
+/** The state of an entry of an outbox. */
+typedef enum nj_outbox_state {
+  NJ_OUTBOX_PENDING = 0, /* waits for earlier entries of its key, for its next attempt, or for the network */
+  NJ_OUTBOX_SENDING = 1,
+  NJ_OUTBOX_CONFLICT = 2,
+  NJ_OUTBOX_PARKED = 3,
+  NJ_OUTBOX_IN_DOUBT = 4,
+  NJ_OUTBOX_DONE = 5
+} nj_outbox_state;
+
+/** Receives an entry whose state has changed. `entry` is borrowed until the callback returns. */
+typedef void (*nj_outbox_fn)(void *context, const nj_outbox_entry *entry);
+
+/**
+ * Opens an outbox, and starts to send its entries.
+ *
+ * @param options a JSON object of `length` bytes, see above. NULL: the defaults
+ * @param queue   the queue on which `changed` is delivered, and on which the callbacks of the client run: hooks, token
+ *                providers and challenges. A client without callbacks sends entries also while the queue is not polled
+ * @param changed called from nj_queue_poll for each attempt of this outbox that has ended, after its outcome is stored.
+ *                Changes of other processes are not reported. NULL: none are reported
+ * @return an outbox, owned by the caller. NULL on failure: NJ_INVALID_ARGUMENT, also for an ephemeral client and if the
+ *         journal has no path; NJ_DECODING if the options are not JSON; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_outbox *nj_outbox_new(nj_client *client, const char *options, size_t length, nj_queue *queue,
+                                nj_outbox_fn changed, void *context, nj_error **out_error);
+
+/**
+ * Closes an outbox. Its entries stay in the journal. Calls in flight are cancelled; their entries are sent again by
+ * another process, or when the outbox is opened again. The callback is not called again. Waits for a write of the journal
+ * in progress. NULL is ignored.
+ */
+NJ_API void nj_outbox_free(nj_outbox *outbox);
+
+/**
+ * Records a write. When the function returns, the entry survives a power failure. An entry with the same id and the same
+ * write is returned unchanged.
+ *
+ * The method, the URL, the header fields, the body, the idempotency key and the limit group of the request are recorded.
+ * Its other settings are those of the client when the entry is sent.
+ *
+ * @param request the request, with a body of at most 1 MiB in memory, and without credentials
+ * @param options NULL, or a JSON object of `length` bytes:
+ *                - `id`: 1 to 256 bytes, unique in the journal. Default: a random one
+ *                - `key`: the order key, 1 to 256 bytes. Default: the URL without its query
+ *                - `if_match`: the ETag of the version that the write changes. Default: If-Match of the request
+ *                - `idempotency_key`: false if the server ignores Idempotency-Key. None is then sent, and a POST or
+ *                  PATCH whose response was lost is in doubt and not repeated. Default: true
+ * @return the entry, owned by the caller. NULL on failure: NJ_INVALID_ARGUMENT, also for a field with a secret and if the
+ *         id belongs to another write; NJ_TOO_LARGE if a limit is reached, which the message names; NJ_INVALID_URL;
+ *         NJ_STORAGE; NJ_FORKED
+ */
+NJ_API nj_outbox_entry *nj_outbox_record(nj_outbox *outbox, const nj_request *request, const char *options, size_t length,
+                                         nj_error **out_error);
+
+/** Returns an entry, owned by the caller. NULL if there is none with this id; NULL with NJ_STORAGE on failure. */
+NJ_API nj_outbox_entry *nj_outbox_get(nj_outbox *outbox, const char *id, nj_error **out_error);
+
+/**
+ * Returns the entries in the order in which they were recorded: a JSON array of the objects of nj_outbox_entry_json.
+ *
+ * @param out_length  receives the length in bytes; may be NULL
+ * @return JSON text that the caller frees with nj_text_free; NULL with NJ_STORAGE on failure
+ */
+NJ_API char *nj_outbox_list_json(nj_outbox *outbox, size_t *out_length, nj_error **out_error);
+
+/**
+ * Waits until an entry is done, and blocks meanwhile. If the client has callbacks, another thread must poll the queue.
+ *
+ * @param timeout seconds. 0: unlimited
+ * @return the entry, owned by the caller. NULL on failure: the error of an entry that is held; NJ_TIMEOUT, after which
+ *         the entry is still sent; NJ_INVALID_ARGUMENT if there is no entry with this id; NJ_STORAGE; NJ_FORKED
+ */
+NJ_API nj_outbox_entry *nj_outbox_wait(nj_outbox *outbox, const char *id, double timeout, nj_error **out_error);
+
+/**
+ * Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier
+ * attempt may have been processed. Otherwise it is a new one, because servers repeat the responses to known keys.
+ *
+ * @return NJ_OK; NJ_STORAGE if the entry is not held; NJ_INVALID_ARGUMENT if there is no entry with this id; NJ_FORKED
+ */
+NJ_API nj_status nj_outbox_retry(nj_outbox *outbox, const char *id, nj_error **out_error);
+
+/**
+ * Sends an entry that is held with another body or another If-Match, and with a new idempotency key.
+ *
+ * @param json a JSON object of `length` bytes with the new body as `json`, `body`, `body_base64` or `form`, and with
+ *             `if_match`. Without a body, the program's version replaces that of the server. Without `if_match`, the
+ *             ETag of the server's version is sent. NULL: an empty object
+ * @return NJ_OK; NJ_STORAGE if the entry is not held; NJ_INVALID_ARGUMENT; NJ_TOO_LARGE; NJ_DECODING; NJ_FORKED
+ */
+NJ_API nj_status nj_outbox_resolve(nj_outbox *outbox, const char *id, const char *json, size_t length,
+                                   nj_error **out_error);
+
+/**
+ * Removes an entry: a write that is not to be sent, or a response that was processed. Has no effect if there is no entry
+ * with this id.
+ *
+ * @return NJ_OK; NJ_STORAGE while the entry is sent, or if the journal cannot be used; NJ_FORKED
+ */
+NJ_API nj_status nj_outbox_remove(nj_outbox *outbox, const char *id, nj_error **out_error);
+
+/** Frees an entry that a function has returned. NULL is ignored. */
+NJ_API void nj_outbox_entry_free(nj_outbox_entry *entry);
+
+/** Returns the id of an entry. NULL if `entry` is NULL. */
+NJ_API const char *nj_outbox_entry_id(const nj_outbox_entry *entry);
+
+/** Returns the state of an entry. NJ_OUTBOX_PENDING if `entry` is NULL. */
+NJ_API nj_outbox_state nj_outbox_entry_state(const nj_outbox_entry *entry);
+
+/** Returns the error of the last attempt, which must not be released. NULL if there is none. */
+NJ_API const nj_error *nj_outbox_entry_error(const nj_outbox_entry *entry);
+
+/**
+ * Returns an entry as a JSON object, without members for unknown values: `id`, `key`, `method`, `url`, `state`
+ * (`pending`, `sending`, `conflict`, `parked`, `in_doubt` or `done`), `attempts`, `if_match`, `error` (with `kind`,
+ * `message`, `status` and `may_have_been_processed`), `created` and `updated` (seconds since 1970). An entry that is done
+ * or rejected has `response`, a conflict has `mine` and `theirs`: objects with `status`, `etag`, `last_modified`,
+ * `location`, `type`, and the body as `json`, `body` or `body_base64`. Response bodies above 256 KiB are not stored.
+ * NULL if `entry` is NULL.
+ */
+NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry);
 
 /* ==================================================================================================================
  * nj_script: a Lua 5.4 interpreter

@@ -32,6 +32,7 @@ final class Engine: @unchecked Sendable {
     let temporaries = Temporaries()
     let transferWork = TransferWork()
     let graphQLWork = GraphQLWork()
+    let outboxWork = OutboxWork()
     /// Created on first use.
     private(set) lazy var descriptors = Descriptors(queue)
     private(set) lazy var workers = Workers(queue)

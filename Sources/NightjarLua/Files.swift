@@ -85,6 +85,7 @@ public func njl_work_start(
         guard let engine = Handle<Engine>.borrow(engine), let wait,
             let work = FileWork.named(name, values, engine.temporaries) ?? engine.transferWork.named(name, values)
                 ?? engine.graphQLWork.named(name, values)
+                ?? engine.outboxWork.named(name, values)
         else {
             throw NightjarError(
                 .invalidArgument, "the operation \(quoted(name)) does not exist or has invalid arguments")

@@ -180,6 +180,21 @@ do
   checked["nightjar.background_transfer"] = true
 end
 
+-- An outbox with an entry that is not sent.
+do
+  local folder <close> = nightjar.fs.temp_dir()
+  local api <close> = nightjar.client { base_url = "http://127.0.0.1:1", journal = folder.path .. "/journal.db" }
+  local outbox <close> = api:outbox()
+  local entry = outbox:post "/"
+  compare("nightjar.outbox", names_in(debug.getmetatable(outbox).__index), "object")
+  local found = names_in(debug.getmetatable(entry).__index)
+  for name in pairs(entry) do found[name] = true end
+  -- Fields of entries that were sent.
+  for _, name in ipairs { "if_match", "error", "response", "mine", "theirs" } do found[name] = true end
+  compare("nightjar.outbox_entry", found, "object")
+  checked["nightjar.outbox"], checked["nightjar.outbox_entry"] = true, true
+end
+
 local timing = plain:get("/v1/articles/1").timing
 for name in pairs(timing) do
   if not names_of["nightjar.timing"][name] then complain("timing has %s, which is not in the reference", name) end

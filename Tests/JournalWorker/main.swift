@@ -1,6 +1,7 @@
 // Uses a journal in a separate process. Tests kill the process, limit its file size or fork it.
 //   JournalWorker work JOURNAL EFFECTS KIND   adds the entry `one` and works on it
 //   JournalWorker loop JOURNAL EFFECTS SEED   takes entries until all are finished
+//   JournalWorker outbox JOURNAL EFFECTS      adds the entries of an outbox and delivers them
 //   JournalWorker hold JOURNAL                takes the entry `held`, reports its fencing number, and waits to be killed
 //   JournalWorker fork JOURNAL                like hold, with a forked child that reports what it may do
 //   JournalWorker closed JOURNAL              forks after it has closed the journal; parent and child report what they may do
@@ -158,6 +159,36 @@ func loop(_ journal: Journal, _ effects: Effects, _ seed: UInt64) throws {
     }
 }
 
+/// Delivers the entries of an outbox to a server that performs a write once for each idempotency key, here the id. The first
+/// response to `x1` is lost. `y` is parked, and then revised.
+func deliver(_ journal: Journal, _ effects: Effects) throws {
+    for (id, key) in [("x1", "x"), ("x2", "x"), ("y", "y")] {
+        var new = entry(id, "outbox")
+        new.orderKey = key
+        _ = try journal.add(new, within: JournalQuota(entries: 3, bytes: 1 << 20))
+        writeLine("added \(id)")
+    }
+    while let lease = try journal.takeToSend(kind: "outbox", for: .seconds(3600), limit: 1).first {
+        let id = lease.id
+        writeLine("taken \(id)")
+        if !effects.hasHappened(id) { try effects.perform(id) }
+        switch (id, String(decoding: lease.entry.state, as: UTF8.self)) {
+        case ("x1", ""):
+            try journal.releaseUnsent(lease, after: .zero, state: Array("lost".utf8), isUnresolved: true)
+            writeLine("lost x1")
+        case ("y", ""):
+            try journal.releaseUnsent(lease, after: nil, state: Array("parked".utf8), isUnresolved: false)
+            writeLine("parked y")
+            try journal.continueParked("y") { _ in Array("revised".utf8) }
+            writeLine("revised y")
+        default:
+            try journal.finishSent(lease, result: Array("response \(id)".utf8))
+            writeLine("done \(id)")
+        }
+    }
+    writeLine("delivered")
+}
+
 func fork() -> Int32 {
     typealias Fork = @convention(c) () -> Int32
     guard let address = dlsym(nil, "fork") else { return -1 }
@@ -222,6 +253,9 @@ func main(_ arguments: [String]) throws {
     case "loop":
         try loop(journal, effects, UInt64(arguments[4]) ?? 0)
         writeLine("drained")
+    case "outbox":
+        try deliver(journal, effects)
+        journal.close()
     case "hold", "fork":
         guard let lease = try journal.take(id: "held", for: .seconds(3600)) else {
             throw Contradiction(description: "not taken")

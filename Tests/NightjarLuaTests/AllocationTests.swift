@@ -1,6 +1,7 @@
 import Foundation
 import Nightjar
 import NightjarDemo
+import NightjarTestSupport
 import Synchronization
 import Testing
 
@@ -468,6 +469,23 @@ import Testing
                 """, client: client)
         client.close()
         demo.stop()
+    }
+
+    /// An outbox whose server cannot be reached.
+    @Test func outboxSurvives() throws {
+        let folder = try TemporaryDirectory()
+        try Allocations.fail(
+            .allFrom,
+            in: """
+                local api <close> = nightjar.client {base_url = "http://127.0.0.1:1", journal = "\(folder.file("journal.db"))"}
+                local outbox <close> = api:outbox {retry_delay = 60}
+                local entry = outbox:put("/a", {json = {1}, id = "a", if_match = '"1"'})
+                local binary = outbox:post("/b", {body = "\\xff", id = "b"})
+                for each in outbox:list {state = "conflict"} do each:retry() end
+                local _, err = nightjar.try(entry.resolve, entry, {json = {2}})
+                local text = outbox:get("a"):refresh().url .. outbox:count() .. tostring(err)
+                for change in outbox:changes {timeout = 0} do break end
+                """)
     }
 
     /// A sandboxed script with the client of its host.

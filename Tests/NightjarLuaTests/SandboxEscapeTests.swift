@@ -34,6 +34,7 @@ import Testing
             + "assert(_G[name] == nil, name) end",
         "for _, name in ipairs { 'io', 'os', 'debug', 'package', 'lfs', 'nightjar.fs', 'nightjar.process', 'nightjar.env', "
             + "'nightjar.args', 'nightjar.stdin', 'nightjar.command.prompt' } do assert(not pcall(require, name), name) end",
+        "local api = require 'nightjar'.client() assert(not pcall(api.outbox, api) and not pcall(require, 'nightjar.outboxes'))",
         "local nightjar = require 'nightjar' for _, name in ipairs { 'fs', 'process', 'env', 'args', 'stdin' } do "
             + "assert(nightjar[name] == nil, name) end",
         "assert(load 'return _ENV'() == _G and not load 'return io'())",

@@ -19,6 +19,7 @@
 ---@field network nightjar.network The status of the network.
 ---@field testing nightjar.testing Tests of scripts.
 ---@field time nightjar.time Points in time and durations.
+---@field outboxes nightjar.outboxes The module of api:outbox.
 ---@field transfers nightjar.transfers Downloads and uploads in the background.
 ---@field url nightjar.url URLs, RFC 3986.
 ---@field uuid nightjar.uuid UUIDs, RFC 9562.
@@ -375,6 +376,133 @@ function graphql_subscription:close() end
 ---@field response nightjar.response? The response; nil for a result of a subscription.
 local graphql_result = {}
 
+---Options of api:outbox.
+---@class nightjar.outbox_options
+---@field name? string The name, 1 to 64 bytes. Outboxes of one journal that have the same name share their entries. Default: "default".
+---@field concurrency? integer The number of entries that are sent concurrently, 1 to 64. Default: 4.
+---@field max_entries? integer The number of entries that are not done. Another entry is an error of the kind too_large. Default: 10000.
+---@field max_bytes? integer The size of these entries in bytes. A further entry is an error of the kind too_large. Default: 64 MiB.
+---@field max_age? number The age in seconds at which an entry is parked. Default: 604800 (7 days).
+---@field max_attempts? integer The number of attempts that reached a server, after which an entry is parked. Default: 20.
+---@field retry_delay? number The longest wait in seconds after the first failed attempt. It doubles with each attempt. Default: 1.
+---@field max_retry_delay? number The longest wait in seconds, unless the server asks for a longer one. Default: 300.
+---@field keep? number The time in seconds for which an entry that is done is kept with its response. Default: 86400 (1 day).
+---@field keep_entries? integer The number of entries that are done and kept. The oldest are removed first. Default: 1000.
+
+---Options of a write of an outbox. At most one of json, body, form and multipart can be used; it has at most 1 MiB. Header fields with credentials are rejected: the auth of the client is used when the entry is sent.
+---@class nightjar.outbox_write_options
+---@field id? string The identity of the write, 1 to 256 bytes, unique in the journal. The same id and write are the same entry; another write is an error of the kind invalid_argument. Default: random.
+---@field key? string The order key, 1 to 256 bytes. The entries of one key are sent in the order in which they were recorded. Default: the URL without its query.
+---@field if_match? string The ETag of the version that the write changes. Default: none: the write is unconditional.
+---@field idempotency_key? string|false The value of Idempotency-Key. false: the server ignores the field, so that none is sent, and a POST or PATCH whose response was lost is in doubt and not repeated. Default: random.
+---@field json? any The body as JSON. Default: none.
+---@field body? string The body as bytes. Default: none.
+---@field form? table The body as urlencoded form fields. Default: none.
+---@field multipart? table The body as multipart/form-data, in the form of nightjar.transfers.start. Files are copied. Default: none.
+---@field query? table Query items. A list repeats the name. Default: none.
+---@field params? table The variables of a path template. Default: none.
+---@field headers? table Header fields. Default: none.
+---@field limit_group? string The limit group of the calls. Default: none.
+
+---An outbox. Its entries are sent in the background while it is open, also while the script does something else. <close> and the garbage collector close it.
+---@class nightjar.outbox
+local outbox = {}
+
+---Records a POST request. When the function returns, the entry survives a power failure. Raises an error of the kind too_large that names the limit if the outbox is full.
+---@param path string
+---@param options? nightjar.outbox_write_options
+---@return nightjar.outbox_entry
+function outbox:post(path, options) end
+
+---Records a PUT request.
+---@param path string
+---@param options? nightjar.outbox_write_options
+---@return nightjar.outbox_entry
+function outbox:put(path, options) end
+
+---Records a PATCH request.
+---@param path string
+---@param options? nightjar.outbox_write_options
+---@return nightjar.outbox_entry
+function outbox:patch(path, options) end
+
+---Records a DELETE request.
+---@param path string
+---@param options? nightjar.outbox_write_options
+---@return nightjar.outbox_entry
+function outbox:delete(path, options) end
+
+---Returns an entry, or nil if the outbox has no entry with this id.
+---@param id string
+---@return nightjar.outbox_entry?
+function outbox:get(id) end
+
+---Returns an iterator over the entries, or those of one state, in the order in which they were recorded.
+---@param options? { state?: string }
+---@return fun(): nightjar.outbox_entry?
+function outbox:list(options) end
+
+---Returns the number of entries that are not done.
+---@return integer
+function outbox:count() end
+
+---Returns an iterator over the entries whose attempts end from the opening of the outbox on: done, held, or pending for another attempt. It waits for the next one, and stops if there is none for timeout seconds. A script that does not read them receives the latest ones only. Changes of other processes are not reported.
+---@param options? { timeout?: number }
+---@return fun(): nightjar.outbox_entry?
+function outbox:changes(options) end
+
+---Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier attempt may have been processed, and otherwise a new one, because servers repeat the responses to known keys. Raises an error of the kind storage in any other state.
+---@param id string
+function outbox:retry(id) end
+
+---Sends an entry that is held with another body, with the ETag of the server's version or if_match, and with a new idempotency key. Without a body, the version of the script replaces that of the server. Raises an error of the kind storage in any other state.
+---@param id string
+---@param options? { json?: any, body?: string, form?: table, multipart?: table, if_match?: string }
+function outbox:resolve(id, options) end
+
+---Removes an entry: a write that is not to be sent, or a response that was processed. Has no effect if there is no entry with this id. Raises an error of the kind storage while the entry is sent.
+---@param id string
+function outbox:remove(id) end
+
+---Closes the outbox. Its entries stay in the journal.
+function outbox:close() end
+
+---An entry of an outbox. The fields have the values of the time at which the object was created or last refreshed. Versions are tables with status, etag, last_modified, location, type, and the body as json or body; body_omitted if it has more than 256 KiB.
+---@class nightjar.outbox_entry
+---@field id string The id.
+---@field key string The order key.
+---@field method string The method.
+---@field url string The URL, with masked credentials.
+---@field state "pending"|"sending"|"done"|"conflict"|"parked"|"in_doubt" The state. These entries are held until the script decides: conflict (409 or 412, because the resource has changed), parked (rejected, or a limit was reached) and in_doubt (the response was lost, and the write has no idempotency key). A held entry blocks the later entries of its key only.
+---@field attempts integer The number of attempts that reached a server.
+---@field if_match string? The value of If-Match.
+---@field error { kind: string, message: string, status: integer?, may_have_been_processed: boolean }? The error of the last attempt; nil if there is none.
+---@field response table? The response of an entry that is done, or that the server has rejected.
+---@field mine table? The body that the script has recorded, of a conflict.
+---@field theirs table? The present version of the resource, of a conflict; the response to a POST.
+---@field created number When the entry was recorded, in seconds since 1970.
+---@field updated number When the entry was changed last, in seconds since 1970.
+local outbox_entry = {}
+
+---Waits until the entry is done, and returns it. Raises the error of an entry that is held, and an error of the kind timeout after timeout seconds; the entry is then still sent.
+---@param options? { timeout?: number }
+---@return nightjar.outbox_entry
+function outbox_entry:wait(options) end
+
+---Reads the fields again, and returns the entry. Returns nil if it was removed.
+---@return nightjar.outbox_entry?
+function outbox_entry:refresh() end
+
+---The same as outbox:retry(id).
+function outbox_entry:retry() end
+
+---The same as outbox:resolve(id, options).
+---@param options? { json?: any, body?: string, form?: table, multipart?: table, if_match?: string }
+function outbox_entry:resolve(options) end
+
+---The same as outbox:remove(id).
+function outbox_entry:remove() end
+
 ---Options of nightjar.transfers.start: download and to, or upload and one of from, body, json, form and multipart. The options of downloads or uploads can be added, except resume and functions. Of the options of calls, these can be added: allow_body_on_get, compress, cookies, decompress, expect_continue, headers, idempotency_key, redirect, respect_retry_after, retry, timeout and wait_for_connectivity.
 ---@class nightjar.background_transfer_options
 ---@field id? string The id of the transfer in the journal, 1 to 256 bytes. Required. Default: none.
@@ -703,6 +831,11 @@ function client:start_upload(path, file, options) end
 ---Removes a transfer with an id from the journal, so that the id can be used for another transfer. Discards its state and its result, but not its files. Has no effect if the journal has no such transfer. Raises an error of the kind storage if the transfer is in progress. Not available in a sandbox.
 ---@param id string
 function client:remove_transfer(id) end
+
+---Opens an outbox in the journal of the client, and starts to send its entries. The hooks before and after are not called for them. Raises an error of the kind invalid_argument for an ephemeral client. Not available in a sandbox.
+---@param options? nightjar.outbox_options
+---@return nightjar.outbox
+function client:outbox(options) end
 
 ---Returns a list that the server sends in pages: for item in api:paginate(path) do ... end. The style is detected unless the options set it.
 ---@param path string

@@ -228,6 +228,7 @@ int njl_client_start_download(lua_State *L) NJL_YIELDS;
 int njl_client_upload(lua_State *L) NJL_YIELDS;
 int njl_client_start_upload(lua_State *L) NJL_YIELDS;
 int njl_client_remove_transfer(lua_State *L) NJL_RAISES;
+int njl_client_outbox(lua_State *L) NJL_RAISES; /* modules/work.c */
 void njl_open_download(lua_State *L) NJL_RAISES;
 void njl_open_upload(lua_State *L) NJL_RAISES;
 

@@ -349,7 +349,7 @@ static int push_cache(lua_State *L) {
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
                                       "batch",   "paginate", "set_token", "log_out", "log_in", "limits", "close",
-                                      "cookies", "cache",    "endpoints", "load_openapi", "set_pinning", "lines", "ndjson", "events", "websocket", "download", "start_download", "upload", "start_upload", "remove_transfer", "resource", "invalidate", NULL};
+                                      "cookies", "cache",    "endpoints", "load_openapi", "set_pinning", "lines", "ndjson", "events", "websocket", "download", "start_download", "upload", "start_upload", "remove_transfer", "resource", "invalidate", "outbox", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
@@ -376,6 +376,7 @@ void njl_open_client(lua_State *L) {
                                      {"upload", njl_client_upload},
                                      {"start_upload", njl_client_start_upload},
                                      {"remove_transfer", njl_client_remove_transfer},
+                                     {"outbox", njl_client_outbox},
                                      {"ndjson", njl_client_ndjson},
                                      {"close", close},
                                      {"set_token", njl_set_token},

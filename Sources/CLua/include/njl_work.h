@@ -26,6 +26,10 @@ njl_future *njl_work_start(njl_engine *engine, njl_bytes name, const njl_value *
  * the file. */
 njl_future *njl_resource_read(njl_engine *engine, njl_resource *resource, int64_t most, njl_wait *wait,
                                njl_future **error);
+/* Opens an outbox of the client. `options` is a JSON object. Returns it, owned by the caller, and sets `*number`, which
+ * names it in njl_work_start. Returns NULL and sets `*error` on failure. */
+njl_resource *njl_outbox_open(njl_engine *engine, njl_client *client, njl_bytes options, int64_t *number,
+                              njl_future **error);
 /* These functions read the results of the work: a list, or one value. njl_work_value sets `*value`, which is borrowed
  * from the outcome, and returns false if `index` is too large. */
 bool njl_work_is_list(const njl_future *future);

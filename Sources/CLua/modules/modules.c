@@ -41,6 +41,9 @@ static const unsigned char fs_source[] = {
 static const unsigned char graphql_source[] = {
 #embed "lua/graphql.lua"
 };
+static const unsigned char outboxes_source[] = {
+#embed "lua/outboxes.lua"
+};
 static const unsigned char process_source[] = {
 #embed "lua/process.lua"
 };
@@ -103,6 +106,7 @@ static const module modules[] = {
     {"json", open_json, NO_SOURCE, SAFE},
     {"log", njl_open_log, SOURCE(log), SAFE},
     {"network", njl_open_network, NO_SOURCE, UNSAFE},
+    {"outboxes", njl_open_outboxes, SOURCE(outboxes), UNSAFE},
     {"process", njl_open_process, SOURCE(process), UNSAFE},
     {"stdin", njl_open_stdin, SOURCE(stdin), UNSAFE},
     {"testing", njl_open_testing, SOURCE(testing), SAFE},
@@ -243,6 +247,7 @@ OPENER(hash)
 OPENER(json)
 OPENER(log)
 OPENER(network)
+OPENER(outboxes)
 OPENER(process)
 OPENER(stdin)
 OPENER(testing)

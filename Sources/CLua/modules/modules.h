@@ -48,6 +48,7 @@ int njl_redact(lua_State *L) NJL_RAISES;    /* lua_CFunction */
 int njl_open_base64(lua_State *L) NJL_RAISES;
 int njl_open_fs(lua_State *L) NJL_RAISES;
 int njl_open_graphql(lua_State *L) NJL_RAISES;
+int njl_open_outboxes(lua_State *L) NJL_RAISES;
 int njl_open_transfers(lua_State *L) NJL_RAISES;
 int njl_open_stdin(lua_State *L) NJL_RAISES;
 int njl_open_process(lua_State *L) NJL_RAISES;

@@ -123,6 +123,39 @@ static int stream_of(lua_State *L) {
   return 1;
 }
 
+/* open_outbox(client, options) -> an outbox as a resource, and its number for work. `options` is a JSON text. */
+static int open_outbox(lua_State *L) {
+  njl_client *client = njl_check_client(L);
+  njl_bytes options;
+  options.data = luaL_checklstring(L, 2, &options.length);
+  njl_host *host = njl_host_of(L);
+  resource *made = lua_newuserdatauv(L, sizeof *made, 1);
+  *made = (resource){.host = host};
+  njl_set_type(L, NJL_RESOURCE);
+  njl_own(L);
+  lua_pushvalue(L, 1);
+  lua_setiuservalue(L, -2, 1); /* the outbox keeps its client */
+  njl_reply *error = njl_error_push(L);
+  int64_t number = 0;
+  made->handle = njl_outbox_open(host->engine, client, options, &number, &error->wait.call);
+  if (made->handle == NULL) return lua_error(L);
+  lua_pop(L, 1);
+  lua_pushinteger(L, (lua_Integer)number);
+  return 2;
+}
+
+/* api:outbox(options): calls nightjar.outboxes.open(api, options). */
+int njl_client_outbox(lua_State *L) {
+  njl_check_client(L);
+  lua_settop(L, 2);
+  if (!njl_push_module(L, "nightjar.outboxes")) return luaL_error(L, "outbox: not available in a sandbox");
+  lua_getfield(L, -1, "open");
+  lua_replace(L, -2);
+  lua_insert(L, 1);
+  lua_call(L, 2, 1);
+  return 1;
+}
+
 /* memory_left() -> the bytes left under the script's memory limit; nil if there is none */
 static int memory_left(lua_State *L) {
   size_t left = njl_memory_left(L);
@@ -167,6 +200,15 @@ int njl_open_graphql(lua_State *L) {
   add_work(L, 1);
   lua_pushcfunction(L, graphql_key);
   lua_setfield(L, 1, "graphql_key");
+  return 0;
+}
+
+/* Adds the C functions of nightjar.outboxes to the table at index 1. */
+int njl_open_outboxes(lua_State *L) {
+  static const luaL_Reg functions[] = {{"open_outbox", open_outbox}, {NULL, NULL}};
+  njl_add_gates(L, 1);
+  add_work(L, 1);
+  njl_add_functions(L, 1, functions);
   return 0;
 }
 

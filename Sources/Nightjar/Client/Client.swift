@@ -64,6 +64,7 @@ public final class Client: Sendable {
     let requestsPassword: Bool
     /// The passwords that the challenge callback has provided. Nil without a callback. Used on the loop.
     let requestPassword: RequestPassword?
+    let redirect: RedirectSettings
     let fresh: FreshResponses?
     /// Identifies the listener that logs messages of the disk cache.
     private let cacheListener: Int?
@@ -110,6 +111,7 @@ public final class Client: Sendable {
         coalesces = configuration.coalesces
         requestsPassword = configuration.onChallenge != nil
         configuration.transport.tls.requestsDecisions = requestsPassword
+        redirect = configuration.redirect
         limitGroups = configuration.limitGroups.names
         retry = configuration.retry
         respectsRetryAfter = configuration.respectsRetryAfter

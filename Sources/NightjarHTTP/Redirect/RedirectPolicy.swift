@@ -15,6 +15,8 @@ public struct RedirectSettings: Sendable, Equatable {
     /// The longest wait before a redirect is followed. If a redirect requests a longer wait, the call fails, unless
     /// ``respectsRetryAfter`` is false.
     public var longestWait = Duration.seconds(60)
+    /// True if only redirects that keep the method are followed. Another redirect is returned like any other response.
+    package var keepsMethod = false
 
     public init() {}
 }
@@ -63,7 +65,8 @@ public struct RedirectPolicy: Sendable {
         wallClock: @autoclosure () -> Double = 0
     ) -> Verdict {
         guard settings.follows, RedirectPolicy.isRedirect(head.status),
-            let field = head.headers.firstIndex(of: "Location")
+            let field = head.headers.firstIndex(of: "Location"),
+            !settings.keepsMethod || RedirectPolicy.method(after: head.status, to: method) == method
         else { return .respond }
         history.append(VisitedURL(method: method, url: url, status: head.status))
         do throws(NightjarError) {

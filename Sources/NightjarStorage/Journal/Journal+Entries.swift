@@ -6,9 +6,10 @@ extension Journal {
     ///
     /// The returned entry may be finished. Its work is then not repeated.
     ///
-    /// - Throws: `conflict` if an entry has the same id and another kind or input; `limit` if the journal is full or a
-    ///   value is too large; `invalidArgument`.
-    package func add(_ entry: NewJournalEntry) throws(JournalError) -> JournalEntry {
+    /// - Parameter quota: The limits of the entries of this kind that are not finished. Nil: unlimited.
+    /// - Throws: `conflict` if an entry has the same id and another kind or input; `limit` if the journal or the quota is
+    ///   full or a value is too large; `invalidArgument`.
+    package func add(_ entry: NewJournalEntry, within quota: JournalQuota? = nil) throws(JournalError) -> JournalEntry {
         try options.limits.check(entry)
         return try write { (rows, now) throws(JournalError) in
             try rows.applyRetention(options.retention, at: now)
@@ -25,7 +26,26 @@ extension Journal {
                 return found
             }
             try checkTotal(rows, JournalRows.size(of: entry))
+            if let quota { try Journal.check(quota, of: entry, rows) }
             return try rows.entry(try rows.insert(entry, at: now), at: now)
+        }
+    }
+
+    private static func check(
+        _ quota: JournalQuota, of entry: NewJournalEntry, _ rows: JournalRows
+    ) throws(JournalError) {
+        let (total, size) = (try rows.pending(entry.kind), JournalRows.size(of: entry))
+        guard total.entries < quota.entries else {
+            throw JournalError(
+                .limit(.maximumEntries),
+                "adding the entry \(quoted(entry.id)) failed: \(total.entries) entries are not done, and max_entries is \(quota.entries); wait until entries are done, or remove some"
+            )
+        }
+        guard total.bytes <= quota.bytes, size <= quota.bytes - total.bytes else {
+            throw JournalError(
+                .limit(.maximumBytes),
+                "adding the entry \(quoted(entry.id)) failed: the entries that are not done use \(total.bytes) bytes, and max_bytes is \(quota.bytes), which leaves no space for \(size) bytes; wait until entries are done, or remove some"
+            )
         }
     }
 

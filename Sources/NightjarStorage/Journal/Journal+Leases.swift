@@ -11,16 +11,20 @@ extension Journal {
     /// - Returns: nil if no entry can be taken now. ``nextDue(kind:)`` returns when to try again.
     package func take(kind: String, for duration: Duration) throws(JournalError) -> JournalLease? {
         try JournalLimits.check(lease: duration)
-        return try write { (rows, now) throws(JournalError) in
-            var next = try rows.next(kind, at: now)
-            if next == nil {
-                let ended = try rows.endedOwners(kind, at: now)
-                try rows.expireLeases(of: ended, at: now)
-                if !ended.isEmpty { next = try rows.next(kind, at: now) }
-            }
-            guard let next else { return nil }
-            return try take(next, duration, rows, now)
+        return try write { (rows, now) throws(JournalError) in try takeNext(kind, duration, rows, now) }
+    }
+
+    func takeNext(
+        _ kind: String, _ duration: Duration, _ rows: JournalRows, _ now: JournalTime
+    ) throws(JournalError) -> JournalLease? {
+        var next = try rows.next(kind, at: now)
+        if next == nil {
+            let ended = try rows.endedOwners(kind, at: now)
+            try rows.expireLeases(of: ended, at: now)
+            if !ended.isEmpty { next = try rows.next(kind, at: now) }
         }
+        guard let next else { return nil }
+        return try take(next, duration, rows, now)
     }
 
     /// Takes one entry, even before its next attempt is due.

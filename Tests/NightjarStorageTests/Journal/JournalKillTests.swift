@@ -91,6 +91,75 @@ import Testing
         return phase
     }
 
+    /// A process is killed before or after each file operation of an outbox. Each write happens once, in the order of its key,
+    /// and everything that the process has reported is in the journal.
+    @Test(arguments: ["KILL_AT", "KILL_AFTER"])
+    func killedOutboxLosesAndRepeatsNothing(_ variable: String) async throws {
+        try await onOwnThread {
+            let library = try killLibrary()
+            var number = 1
+            while true {
+                let round = folder.file("outbox")
+                try? FileManager.default.removeItem(atPath: round)
+                mkdir(round, 0o700)
+                let result = try NightjarTestSupport.run(
+                    worker, ["outbox", round + "/journal.db", round + "/effects"],
+                    environment: ["LD_PRELOAD": library, "KILL_FOLDER": round, variable: "\(number)"])
+                let comment = "\(variable)=\(number), \(result.text)"
+                let reports = result.text.split(separator: "\n").map(String.init)
+                try deliverTheRest(round, reports, comment)
+                guard result.status == SIGKILL else {
+                    #expect(result.status == 0 && result.text.hasSuffix("delivered\n"), "\(comment) \(result.errors)")
+                    break
+                }
+                number += variable == "KILL_AT" ? 1 : 2
+            }
+            #expect(number > 100)
+        }
+    }
+
+    private func deliverTheRest(_ folder: String, _ reports: [String], _ comment: String) throws {
+        let journal = Journal(path: folder + "/journal.db")
+        let effects = folder + "/effects"
+        for id in ["x1", "x2", "y"] {
+            guard let found = try journal.entry(id) else {
+                #expect(!reports.contains("added \(id)"), "\(comment)")
+                continue
+            }
+            if reports.contains("done \(id)") {
+                #expect(found.phase == .done && found.result == bytes("response \(id)"), "\(comment)")
+            }
+            if linesOfFile(effects).contains(id), found.phase != .done, !found.isPaused, found.state != bytes("revised")
+            {
+                #expect(try journal.intents(id).count == 1, "\(comment)")
+            }
+            if found.isPaused {
+                #expect(found.state == bytes("parked"), "\(comment)")
+                try journal.continueParked(id) { _ in bytes("revised") }
+            }
+            if reports.contains("lost x1"), id == "x1", found.phase != .done {
+                #expect(found.state == bytes("lost"), "\(comment)")
+            }
+        }
+        // The leases last an hour, but their process has ended.
+        while let lease = try journal.takeToSend(kind: "outbox", for: .seconds(60), limit: 1).first {
+            if !linesOfFile(effects).contains(lease.id) {
+                let content = linesOfFile(effects) + [lease.id]
+                try Data((content.joined(separator: "\n") + "\n").utf8).write(to: URL(fileURLWithPath: effects))
+            }
+            try journal.finishSent(lease, result: [])
+        }
+        let performed = linesOfFile(effects)
+        #expect(Set(performed).count == performed.count, "\(comment): \(performed)")
+        #expect(
+            performed.filter { $0 != "y" } == Array(["x1", "x2"].prefix(performed.filter { $0 != "y" }.count)),
+            "\(comment)")
+        let entries = try journal.entries(kind: "outbox")
+        #expect(
+            entries.allSatisfy { $0.phase == .done } && entries.count == performed.count, "\(comment): \(performed)")
+        #expect(journal.takeNotes().isEmpty, "\(comment)")
+    }
+
     /// Works like the killed worker, with the decisions of an adopter.
     private func complete(_ journal: Journal, _ lease: JournalLease, _ kind: String, _ effects: String) throws {
         for name in ["a", "b"] {

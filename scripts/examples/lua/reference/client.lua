@@ -37,6 +37,7 @@ print(other:upload("/echo", file).size, other:start_upload("/echo", file, { prot
 other:upload("/echo", file, { id = "notes" })
 print(other:upload("/echo", file, { id = "notes" }).response)  -- was uploaded before; nothing is sent
 other:remove_transfer "notes"
+print(other:outbox():post("/v1/orders", { json = { item = "tea" } }):wait().response.status)
 os.remove(file)
 os.remove(journal)
 other:set_pinning "report"                              -- has an effect only with the option tls.pins
@@ -62,3 +63,4 @@ other:close()
 --   100	200
 --   200	200
 --   nil
+--   201
