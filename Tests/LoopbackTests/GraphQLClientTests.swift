@@ -149,6 +149,41 @@ import Testing
         #expect(shared?.kind == .storage)
     }
 
+    // MARK: Subscriptions
+
+    private static let countdown = "subscription($from: Int!) { countdown(from: $from) }"
+
+    private func numbers(_ subscription: GraphQLClient.Subscription) async throws -> [JSONValue] {
+        var found: [JSONValue] = []
+        for try await result in subscription { found.append(result.data["countdown"] ?? .null) }
+        return found
+    }
+
+    @Test func subscriptionReturnsResults() async throws {
+        let demo = try Demo()
+        #expect(try await numbers(demo.api.subscribe(Self.countdown, variables: ["from": 3])) == [3, 2, 1, 0])
+        let events = try demo.api.subscribe(Self.countdown, variables: ["from": 3], over: .events)
+        #expect(try await numbers(events) == [3, 2, 1, 0])
+    }
+
+    @Test func leavingTheLoopEndsTheSubscription() async throws {
+        let demo = try Demo()
+        for transport in [GraphQLClient.SubscriptionTransport.webSocket(), .events] {
+            for try await _ in try demo.api.subscribe(
+                Self.countdown, variables: ["from": 1_000_000], over: transport)
+            { break }
+            try await eventually("the subscription ends") { demo.server.statistics.graphQLSubscriptions == 0 }
+        }
+    }
+
+    @Test func failureOfTheSourceIsThrown() async throws {
+        let demo = try Demo()
+        var results = try demo.api.subscribe("subscription { failing(after: 1) }").makeAsyncIterator()
+        #expect(try await results.next(isolation: nil)?.errors == [])
+        let error = await #expect(throws: NightjarError.self) { try await results.next(isolation: nil) }
+        #expect(error?.kind == .graphQL)
+    }
+
     // MARK: Retries and caching
 
     private static func retrying(_ configuration: inout Configuration) {

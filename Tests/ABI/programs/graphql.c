@@ -116,6 +116,35 @@ static void pages(void) {
   nj_request_free(request);
 }
 
+/* Reads the results of a countdown over a WebSocket. */
+static void subscriptions(void) {
+  nj_request *request = nj_request_new("GET", "/graphql");
+  const char *options = "{\"graphql\": {\"query\": \"subscription($n: Int!) { countdown(from: $n) }\","
+                        " \"variables\": {\"n\": 2}}}";
+  nj_websocket *socket = nj_websocket_new(client, request, options, strlen(options), NULL);
+  nj_message *message = NULL;
+  nj_error *error = NULL;
+  for (int number = 2; number >= 0; number--) {
+    char expected[64];
+    snprintf(expected, sizeof expected, "{\"data\":{\"countdown\":%d}}", number);
+    CHECK(nj_websocket_receive(socket, 10, &message, &error) == NJ_OK && message != NULL);
+    CHECK_TEXT(message ? nj_message_data(message, NULL) : NULL, expected);
+  }
+  CHECK(nj_websocket_receive(socket, 10, &message, &error) == NJ_OK && message == NULL && error == NULL);
+  nj_websocket_release(socket);
+
+  options = "{\"graphql\": \"subscription { nothing }\"}";
+  socket = nj_websocket_new(client, request, options, strlen(options), NULL);
+  CHECK(nj_websocket_receive(socket, 10, &message, &error) == NJ_GRAPHQL && message == NULL);
+  nj_error_release(error);
+  nj_websocket_release(socket);
+  options = "{\"graphql\": \"{ article(id: 1) { id } }\"}";
+  CHECK(nj_websocket_new(client, request, options, strlen(options), NULL) == NULL);
+  options = "{\"pieces\": true, \"graphql\": \"subscription { countdown(from: 1) }\"}";
+  CHECK(nj_websocket_new(client, request, options, strlen(options), NULL) == NULL);
+  nj_request_free(request);
+}
+
 int main(int argc, char **argv) {
   if (argc < 3) return 2;
   nj_config *config = nj_config_new();
@@ -126,6 +155,7 @@ int main(int argc, char **argv) {
   arguments();
   schemas(argv[2]);
   pages();
+  subscriptions();
   nj_client_free(client);
   FINISH();
 }

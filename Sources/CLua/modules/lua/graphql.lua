@@ -120,26 +120,31 @@ end
 local subscription = {}
 local Subscription = { __name = "nightjar.graphql_subscription", __metatable = false, __index = subscription }
 
--- Returns the next result; nil at the end.
-function subscription:next()
-  if self.has_ended then return nil end
+-- Reads the next result; nil when the subscription is complete.
+local function read(self)
   if self.socket then
     local message = self.socket:receive()
-    if message then return result_of(decode(message.text)) end
-  else
-    for event in self.events do
-      if event.type == "next" then return result_of(event.json) end
-      if event.type == "complete" then break end
-    end
+    return message and result_of(decode(message.text))
   end
-  self:close()
-  return nil
+  for event in self.events do
+    if event.type == "next" then return result_of(event.json) end
+    if event.type == "complete" then return nil end
+  end
+end
+
+-- Returns the next result; nil at the end, and after an error.
+function subscription:next()
+  if self.has_ended then return nil end
+  self.has_ended = true
+  local result = read(self)
+  if result then self.has_ended = false else self:close() end
+  return result
 end
 
 -- Ends the subscription. The end of a loop calls it.
 function subscription:close()
-  if self.has_ended then return end
-  self.has_ended = true
+  if self.is_closed then return end
+  self.is_closed, self.has_ended = true, true
   local source = self.socket or self.events
   source:close()
 end
