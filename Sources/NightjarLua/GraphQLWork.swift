@@ -73,6 +73,12 @@ final class GraphQLWork: Sendable {
         return .nothing
     }
 
+    /// Returns the names that can follow an incomplete document. Empty if the schema is not loaded.
+    func completions(_ key: String, _ text: String, _ kind: String) -> [String] {
+        guard let schema = schemas.withLock({ $0[key] }) else { return [] }
+        return (try? schema.completions(of: text, GraphQLDocument.Kind(rawValue: kind) ?? .query)) ?? []
+    }
+
     /// Returns the file for a schema.
     ///
     /// - Parameter path: Empty: the standard file.
@@ -99,4 +105,14 @@ public func njl_graphql_key(
         error?.pointee = Handle<Future>.make(Future(.failure(failure)))
         return false
     }
+}
+
+@_cdecl("njl_graphql_complete") @implementation
+public func njl_graphql_complete(
+    _ engine: OpaquePointer?, _ key: njl_bytes, _ text: njl_bytes, _ kind: njl_bytes
+) -> OpaquePointer? {
+    let names = Handle<Engine>.borrow(engine)?.graphQLWork.completions(
+        String(decoding: key.buffer, as: UTF8.self), String(decoding: text.buffer, as: UTF8.self),
+        String(decoding: kind.buffer, as: UTF8.self))
+    return Handle.make(BorrowedText((names ?? []).joined(separator: "\n")))
 }

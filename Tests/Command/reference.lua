@@ -195,6 +195,18 @@ do
   checked["nightjar.outbox"], checked["nightjar.outbox_entry"] = true, true
 end
 
+-- A GraphQL client, a result with data and errors, and a subscription.
+do
+  local gql = nightjar.graphql.client(plain, "/graphql")
+  compare("nightjar.graphql_client", names_in(debug.getmetatable(gql).__index), "object")
+  local subscription <close> = gql:subscribe "subscription { countdown(from: 1) }"
+  compare("nightjar.graphql_subscription", names_in(debug.getmetatable(subscription).__index), "object")
+  local found = { extensions = true } -- The demo API has none.
+  for name in pairs(gql:query "{ article(id: 1) { secret } }") do found[name] = true end
+  compare("nightjar.graphql_result", found, "object")
+  for _, name in ipairs { "client", "subscription", "result" } do checked["nightjar.graphql_" .. name] = true end
+end
+
 local timing = plain:get("/v1/articles/1").timing
 for name in pairs(timing) do
   if not names_of["nightjar.timing"][name] then complain("timing has %s, which is not in the reference", name) end

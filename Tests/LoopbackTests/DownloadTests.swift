@@ -21,18 +21,15 @@ private let rest =
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Blocking tests can starve the threads of Swift tasks for minutes, while the peer and the client continue.
-    private static let testTimeout = Duration.seconds(900)
-
     private func loopbackClient(of peer: ScriptedPeer) throws -> Client {
         try client(of: peer) {
             $0.timeouts = Timeouts(
-                connect: DownloadTests.testTimeout, idle: DownloadTests.testTimeout, total: Timeouts.unlimited)
+                connect: longTimeout, idle: longTimeout, total: Timeouts.unlimited)
         }
     }
 
     private func loopbackPeer(_ conversations: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
-        try ScriptedPeer(conversations, maximumWait: DownloadTests.testTimeout)
+        try ScriptedPeer(conversations, maximumWait: longTimeout)
     }
 
     private func exists(_ name: String) -> Bool { access(folder.file(name), F_OK) == 0 }
@@ -193,7 +190,7 @@ private let rest =
         }
         canary = nil
         _ = try await download.file()
-        try await eventually("the handler was released", within: DownloadTests.testTimeout) { reference == nil }
+        try await eventually("the handler was released", within: longTimeout) { reference == nil }
         withExtendedLifetime(download) {}
     }
 
@@ -201,7 +198,7 @@ private let rest =
         let peer = try loopbackPeer([[.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .stall]])
         defer { withExtendedLifetime(peer) {} }
         let download = try loopbackClient(of: peer).startDownload(Request(.get, "/x"), to: folder.file("x"), quick)
-        try await eventually("four bytes were written", within: DownloadTests.testTimeout) {
+        try await eventually("four bytes were written", within: longTimeout) {
             download.progress.received == 4
         }
         #expect(download.resumeState != nil)
@@ -229,7 +226,7 @@ private let rest =
         defer { withExtendedLifetime(peer) {} }
         let client = try loopbackClient(of: peer)
         var download: Download? = try client.startDownload(Request(.get, "/x"), to: folder.file("x"), quick)
-        try await eventually("four bytes were written", within: DownloadTests.testTimeout) {
+        try await eventually("four bytes were written", within: longTimeout) {
             download?.progress.received == 4
         }
         let task = Task { [download] in try await download?.file() }
@@ -241,7 +238,7 @@ private let rest =
             download = nil
         }
         await #expect(throws: NightjarError.self) { try await task.value }
-        try await eventually("the part was released", within: DownloadTests.testTimeout) { !self.isLocked("x") }
+        try await eventually("the part was released", within: longTimeout) { !self.isLocked("x") }
     }
 
     private func isLocked(_ name: String) -> Bool {
@@ -258,11 +255,11 @@ private let rest =
         defer { withExtendedLifetime(peer) {} }
         let client = try loopbackClient(of: peer)
         let download = try client.startDownload(Request(.get, "/x"), to: folder.file("x"), quick)
-        try await eventually("four bytes were written", within: DownloadTests.testTimeout) {
+        try await eventually("four bytes were written", within: longTimeout) {
             download.progress.received == 4
         }
         download.pause()
-        try await eventually("the download was paused", within: DownloadTests.testTimeout) {
+        try await eventually("the download was paused", within: longTimeout) {
             download.progress.state == .paused
         }
         #expect(peer.requests.count == 1)

@@ -12,6 +12,7 @@ import Testing
 
         init(_ configure: (inout Configuration) -> Void = { _ in }) throws {
             var configuration = Configuration.loopback
+            configuration.timeouts = .long
             configuration.baseURL = "http://127.0.0.1:\(try server.start())"
             configure(&configuration)
             client = try Client(configuration)
@@ -67,8 +68,8 @@ import Testing
     }
 
     @Test func operationOfAnotherKindIsNotSent() async throws {
-        let peer = try ScriptedPeer([])
-        let api = try client(of: peer).graphQL("/graphql")
+        let peer = try longLivedPeer([])
+        let api = try longLivedClient(of: peer).graphQL("/graphql")
         let query = await #expect(throws: NightjarError.self) { try await api.query("mutation { a }") }
         #expect(query?.message == "the GraphQL operation is a mutation, not a query")
         let mutation = await #expect(throws: NightjarError.self) { try await api.mutate("{ a }") }
@@ -198,28 +199,28 @@ import Testing
     ]
 
     @Test func queryIsRetried() async throws {
-        let peer = try ScriptedPeer([Self.lost, Self.found])
-        let api = try client(of: peer, Self.retrying).graphQL("/graphql")
+        let peer = try longLivedPeer([Self.lost, Self.found])
+        let api = try longLivedClient(of: peer, Self.retrying).graphQL("/graphql")
         #expect(try await api.query("{ a }").data == ["a": 1])
         #expect(peer.requests.map(\.method) == ["POST", "POST"])
         #expect(peer.requests.map(\.body).allSatisfy { $0 == Array(#"{"query":"{ a }"}"#.utf8) })
     }
 
     @Test func mutationIsNotRetriedWithoutAKey() async throws {
-        let peer = try ScriptedPeer([Self.lost, Self.found])
-        let api = try client(of: peer, Self.retrying).graphQL("/graphql")
+        let peer = try longLivedPeer([Self.lost, Self.found])
+        let api = try longLivedClient(of: peer, Self.retrying).graphQL("/graphql")
         let error = await #expect(throws: NightjarError.self) { try await api.mutate("mutation { a }") }
         #expect(error?.kind == .connectionLost && error?.requestMayHaveBeenProcessed == true)
         #expect(peer.requests.count == 1)
-        let keyed = try ScriptedPeer([Self.lost, Self.found])
-        let again = try client(of: keyed, Self.retrying).graphQL("/graphql")
+        let keyed = try longLivedPeer([Self.lost, Self.found])
+        let again = try longLivedClient(of: keyed, Self.retrying).graphQL("/graphql")
         #expect(try await again.mutate("mutation { a }", idempotencyKey: .generated).data == ["a": 1])
         let keys = keyed.requests.map { $0["Idempotency-Key"] }
         #expect(keys.count == 2 && keys[0] != nil && keys[0] == keys[1])
     }
 
     @Test func getQueryIsCached() async throws {
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [
                 .expectRequest,
                 .respond(
@@ -227,7 +228,7 @@ import Testing
                     body: #"{"data": {"a": 1}}"#),
             ]
         ])
-        var api = try client(of: peer) { $0.cache = try? CacheStorage() }.graphQL("/graphql")
+        var api = try longLivedClient(of: peer) { $0.cache = try? CacheStorage() }.graphQL("/graphql")
         api.request.method = .get
         for _ in 0..<2 {
             #expect(
@@ -241,9 +242,9 @@ import Testing
     }
 
     @Test func otherResponseIsAnError() async throws {
-        let peer = try ScriptedPeer([[.expectRequest, .respond(body: "<html>")]])
+        let peer = try longLivedPeer([[.expectRequest, .respond(body: "<html>")]])
         let error = await #expect(throws: NightjarError.self) {
-            try await client(of: peer).graphQL("/graphql").query("{ a }")
+            try await longLivedClient(of: peer).graphQL("/graphql").query("{ a }")
         }
         #expect(error?.kind == .decoding)
     }
@@ -251,13 +252,13 @@ import Testing
     /// A large response is checked on a worker thread.
     @Test func largeResponseIsChecked() async throws {
         let padding = String(repeating: "x", count: 100_000)
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [
                 .expectRequest, .respond(body: Bytes(#"{"data": {"a": "\#(padding)"}}"#.utf8)), .expectRequest,
                 .respond(body: Bytes(#"{"extensions": "\#(padding)", "errors": [{"message": "no"}]}"#.utf8)),
             ]
         ])
-        let api = try client(of: peer).graphQL("/graphql")
+        let api = try longLivedClient(of: peer).graphQL("/graphql")
         #expect(try await api.query("{ a }").data["a"] == .string(padding))
         let error = await #expect(throws: NightjarError.self) { try await api.query("{ a }") }
         #expect(error?.kind == .graphQL)

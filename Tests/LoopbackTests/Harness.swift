@@ -15,6 +15,28 @@ func client(port: Int, _ configure: (inout Configuration) -> Void = { _ in }) th
     return try Client(configuration)
 }
 
+/// The timeouts of tests in which Swift tasks wait. Tests that block can starve the threads of Swift tasks for minutes,
+/// while peers and clients continue.
+let longTimeout = Duration.seconds(900)
+
+extension Timeouts {
+    static let long = Timeouts(connect: longTimeout, idle: longTimeout, total: Timeouts.unlimited)
+}
+
+/// A peer for tests in which Swift tasks wait.
+func longLivedPeer(_ connections: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
+    try ScriptedPeer(connections, maximumWait: longTimeout)
+}
+
+/// A client for tests in which Swift tasks wait.
+func longLivedClient(of peer: ScriptedPeer, _ configure: (inout Configuration) -> Void = { _ in }) throws -> Client {
+    try client(of: peer) {
+        $0.timeouts = .long
+        $0.transport.idleConnectionLifetime = longTimeout
+        configure(&$0)
+    }
+}
+
 extension Configuration {
     /// A configuration for peers in this process, with short timeouts, without retries and proxies.
     static var loopback: Configuration {

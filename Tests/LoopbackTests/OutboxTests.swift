@@ -20,7 +20,7 @@ extension ScriptedPeer.Step {
     private func outbox(
         _ peer: ScriptedPeer, _ change: (inout Outbox.Settings) -> Void = { _ in }
     ) throws -> (client: Client, outbox: Outbox) {
-        let client = try client(of: peer) { $0.journalPath = folder.file("journal.db") }
+        let client = try longLivedClient(of: peer) { $0.journalPath = folder.file("journal.db") }
         var settings = Outbox.Settings()
         settings.retryDelay = .milliseconds(1)
         change(&settings)
@@ -33,7 +33,7 @@ extension ScriptedPeer.Step {
     private func fields(_ peer: ScriptedPeer, _ name: String) -> [String?] { peer.requests.map { $0[name] } }
 
     @Test func lostResponseIsRepeatedWithTheSameKeyAndCondition() async throws {
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [.expectRequest, .close], [.expectRequest, .response("503 Service Unavailable"), .close],
             [.expectRequest, .response("201 Created", [#"ETag: "2""#], "made")],
         ])
@@ -49,7 +49,7 @@ extension ScriptedPeer.Step {
     }
 
     @Test func anotherClientSendsTheEntriesOfAClosedOne() async throws {
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [.expectRequest, .stall], [.expectRequest, .response("200 OK"), .expectRequest, .response("200 OK")],
         ])
         let first = try outbox(peer)
@@ -67,7 +67,7 @@ extension ScriptedPeer.Step {
     }
 
     @Test func conflictIsResolvedWithTheOtherETagAndANewKey() async throws {
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [
                 .expectRequest, .response("412 Precondition Failed"), .expectRequest,
                 .response("200 OK", [#"ETag: "2""#, "Set-Cookie: secret=1"], "theirs"), .expectRequest,
@@ -93,7 +93,7 @@ extension ScriptedPeer.Step {
     }
 
     @Test func redirectThatChangesTheMethodIsNotFollowed() async throws {
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [
                 .expectRequest, .response("307 Temporary Redirect", ["Location: /b"]), .expectRequest,
                 .response("302 Found", ["Location: /c"]),
@@ -109,7 +109,7 @@ extension ScriptedPeer.Step {
     }
 
     @Test func lostPostWithoutAKeyIsInDoubtAlsoForALaterProcess() async throws {
-        let peer = try ScriptedPeer([[.expectRequest, .stall], [.expectRequest, .response("201 Created")]])
+        let peer = try longLivedPeer([[.expectRequest, .stall], [.expectRequest, .response("201 Created")]])
         let first = try outbox(peer)
         try first.outbox.record(Request(.post, "/a", body: "mine"), id: "one", usesIdempotencyKey: false)
         while peer.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
@@ -126,7 +126,7 @@ extension ScriptedPeer.Step {
     }
 
     @Test func entryThatIsTooOldIsParkedUntilTheProgramRetriesIt() async throws {
-        let peer = try ScriptedPeer([[.expectRequest, .response("200 OK")]])
+        let peer = try longLivedPeer([[.expectRequest, .response("200 OK")]])
         let first = try outbox(peer) { $0.name = "other" }
         first.outbox.close()
         try first.outbox.record(put(), id: "one")
@@ -143,7 +143,7 @@ extension ScriptedPeer.Step {
     }
 
     @Test func entriesSurviveAnUnreachableServer() async throws {
-        let closed = try ScriptedPeer([])
+        let closed = try longLivedPeer([])
         let port = closed.port
         let client = try client(port: port) { $0.journalPath = folder.file("journal.db") }
         let outbox = try client.outbox()
@@ -155,7 +155,7 @@ extension ScriptedPeer.Step {
     }
 
     @Test func invalidWritesAreRejected() async throws {
-        let peer = try ScriptedPeer([])
+        let peer = try longLivedPeer([])
         let (client, outbox) = try outbox(peer)
         var secret = put()
         try secret.headers.set("Authorization", "Bearer token")

@@ -32,6 +32,7 @@ extension Resource {
 @Suite struct ResourceTests {
     private func mocked(_ routes: String, _ configure: (inout Configuration) -> Void = { _ in }) throws -> Client {
         var configuration = Configuration.loopback
+        configuration.timeouts = .long
         configuration.baseURL = "http://api.test"
         configuration.mock = try Mock(json: routes)
         configure(&configuration)
@@ -71,8 +72,8 @@ extension Resource {
 
     @Test func changesAreObservable() async throws {
         let (isTracked, changed) = (Latch(), Latch())
-        let peer = try ScriptedPeer([[.expectRequest, .waitFor(isTracked), .send(json(1))]])
-        let client = try client(of: peer)
+        let peer = try longLivedPeer([[.expectRequest, .waitFor(isTracked), .send(json(1))]])
+        let client = try longLivedClient(of: peer)
         let resource: Resource<Value> = try client.resource(Request(.get, "/value"))
         _ = try await resource.first { $0.phase == .loading }
         withObservationTracking {
@@ -164,6 +165,7 @@ extension Resource {
 
     @Test func manyChangesCauseOneEventWithTheNewest() throws {
         var configuration = Configuration.loopback
+        configuration.timeouts = .long
         configuration.baseURL = "http://api.test"
         configuration.mock = try Mock(json: #"[{"path": "/value", "response": {"json": {"n": 1}}}]"#)
         let client = try Client(configuration)
@@ -195,8 +197,10 @@ extension Resource {
 
     @Test func theLastObserverClosesTheConnection() throws {
         let closed = Latch()
-        let peer = try ScriptedPeer([[.expectRequest, .expectClose, .open(closed)], [.expectRequest, .send(json(2))]])
-        let client = try client(of: peer)
+        let peer = try longLivedPeer([
+            [.expectRequest, .expectClose, .open(closed)], [.expectRequest, .send(json(2))],
+        ])
+        let client = try longLivedClient(of: peer)
         let queue = CompletionQueue()
         let resource = try resource(client, queue)
         let (first, second) = (Seen(), Seen())
@@ -217,10 +221,10 @@ extension Resource {
 
     @Test func reloadBypassesTheCache() throws {
         let fields = "Cache-Control: max-age=60\r\n"
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [.expectRequest, .send(json(1, fields)), .expectRequest, .send(json(2, fields))]
         ])
-        let client = try client(of: peer) { $0.cacheSettings = .init() }
+        let client = try longLivedClient(of: peer) { $0.cacheSettings = .init() }
         let queue = CompletionQueue()
         let numbers = Mutex<[String]>([])
         func load(_ resource: ResourceController, isReload: Bool) throws {
@@ -241,13 +245,13 @@ extension Resource {
     }
 
     @Test func aStaleResponseIsShownWhileItIsRevalidated() async throws {
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [
                 .expectRequest, .send(json(1, "Cache-Control: max-age=0\r\nETag: \"1\"\r\n")),
                 .expectRequest, .send(json(2, "Cache-Control: max-age=0\r\nETag: \"2\"\r\n")),
             ]
         ])
-        let client = try client(of: peer) {
+        let client = try longLivedClient(of: peer) {
             $0.cacheSettings = .init()
             $0.cachePolicy = .offlineFirst
         }
@@ -263,13 +267,13 @@ extension Resource {
     }
 
     @Test func writesOfTheClientReload() async throws {
-        let peer = try ScriptedPeer([
+        let peer = try longLivedPeer([
             [
                 .expectRequest, .send(json(1)), .expectRequest, .send("HTTP/1.1 204 No Content\r\n\r\n"),
                 .expectRequest, .send(json(2)),
             ]
         ])
-        let client = try client(of: peer)
+        let client = try longLivedClient(of: peer)
         let resource: Resource<Value> = try client.resource(Request(.get, "/value?page=1"))
         _ = try await resource.get()
         _ = try await client.send(Request(.put, "/value"))

@@ -9,19 +9,16 @@ import Testing
 
     init() throws { folder = try TemporaryDirectory() }
 
-    /// Blocking tests can starve the threads of Swift tasks for minutes, while the peer and the client continue.
-    private static let testTimeout = Duration.seconds(900)
-
     private static let head = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\nETag: \"a\"\r\n\r\n"
 
     private func peer(_ conversations: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
-        try ScriptedPeer(conversations, maximumWait: StreamedDownloadTests.testTimeout)
+        try ScriptedPeer(conversations, maximumWait: longTimeout)
     }
 
     private func newClient(_ peer: ScriptedPeer) throws -> Client {
         try client(of: peer) {
             $0.timeouts = Timeouts(
-                connect: StreamedDownloadTests.testTimeout, idle: StreamedDownloadTests.testTimeout,
+                connect: longTimeout, idle: longTimeout,
                 total: Timeouts.unlimited)
         }
     }

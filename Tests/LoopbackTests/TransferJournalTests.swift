@@ -15,18 +15,15 @@ import Testing
         return settings
     }
 
-    /// Blocking tests can starve the threads of Swift tasks for minutes, while the peer and the client continue.
-    private static let testTimeout = Duration.seconds(900)
-
     private func loopbackPeer(_ conversations: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
-        try ScriptedPeer(conversations, maximumWait: TransferJournalTests.testTimeout)
+        try ScriptedPeer(conversations, maximumWait: longTimeout)
     }
 
     private func journaledClient(of peer: ScriptedPeer, _ journal: String) throws -> Client {
         try client(of: peer) {
             $0.journalPath = journal
             $0.timeouts = Timeouts(
-                connect: TransferJournalTests.testTimeout, idle: TransferJournalTests.testTimeout,
+                connect: longTimeout, idle: longTimeout,
                 total: Timeouts.unlimited)
         }
     }

@@ -18,20 +18,17 @@ import Testing
         return settings
     }
 
-    /// Blocking tests can starve the threads of Swift tasks for minutes, while the peer and the client continue.
-    private static let testTimeout = Duration.seconds(900)
-
     private func loopbackClient(of peer: ScriptedPeer) throws -> Client {
         try client(of: peer) {
             $0.timeouts = Timeouts(
-                connect: UploadTransferTests.testTimeout, idle: UploadTransferTests.testTimeout,
+                connect: longTimeout, idle: longTimeout,
                 total: Timeouts.unlimited)
-            $0.transport.idleConnectionLifetime = UploadTransferTests.testTimeout
+            $0.transport.idleConnectionLifetime = longTimeout
         }
     }
 
     private func loopbackPeer(_ conversations: [[ScriptedPeer.Step]]) throws -> ScriptedPeer {
-        try ScriptedPeer(conversations, maximumWait: UploadTransferTests.testTimeout)
+        try ScriptedPeer(conversations, maximumWait: longTimeout)
     }
 
     // MARK: Protocols
@@ -220,12 +217,12 @@ import Testing
         let ended = Mutex(false)
         source.onTermination = { _ in ended.withLock { $0 = true } }
         let upload = try client.startUpload(Request(.post, "/x"), from: parts, settings(.tus))
-        try await eventually("the upload was created", within: UploadTransferTests.testTimeout) {
+        try await eventually("the upload was created", within: longTimeout) {
             upload.resumeState != nil || peer.requests.count == 1
         }
         upload.cancel()
         _ = try? await upload.result()
-        try await eventually("the sequence ended", within: UploadTransferTests.testTimeout) { ended.withLock { $0 } }
+        try await eventually("the sequence ended", within: longTimeout) { ended.withLock { $0 } }
     }
 
     @Test func failedStreamEndsTheUpload() async throws {
@@ -248,7 +245,7 @@ import Testing
     ) async throws {
         let outcome = Outcome()
         try start { _, result in outcome.value.withLock { $0 = result } }
-        try await eventually("the upload ended", within: UploadTransferTests.testTimeout) {
+        try await eventually("the upload ended", within: longTimeout) {
             outcome.value.withLock { $0 != nil }
         }
         try outcome.value.withLock { $0 }?.get()
@@ -287,7 +284,7 @@ import Testing
         ])
         let client = try loopbackClient(of: peer)
         let upload = try client.startUpload(Request(.post, "/x"), from: path, settings(.tus))
-        try await eventually("the append arrived", within: UploadTransferTests.testTimeout) {
+        try await eventually("the append arrived", within: longTimeout) {
             peer.requests.count == 2
         }
         upload.cancel(keepsUpload: keeps)
@@ -303,7 +300,7 @@ import Testing
         let peer = try loopbackPeer([[.expectRequest, .uploadCreated, .expectRequest, .expectClose]])
         let client = try loopbackClient(of: peer)
         var upload: Upload? = try client.startUpload(Request(.post, "/x"), from: path, settings(.tus))
-        try await eventually("the append arrived", within: UploadTransferTests.testTimeout) {
+        try await eventually("the append arrived", within: longTimeout) {
             peer.requests.count == 2
         }
         switch owner {
@@ -316,7 +313,7 @@ import Testing
             await #expect(throws: NightjarError.self) { try await upload?.result() }
         default: upload = nil
         }
-        try await eventually("the connection is closed", within: UploadTransferTests.testTimeout) {
+        try await eventually("the connection is closed", within: longTimeout) {
             peer.endedCount == 1
         }
         client.close()
@@ -330,14 +327,14 @@ import Testing
         ])
         let client = try loopbackClient(of: peer)
         let upload = try client.startUpload(Request(.post, "/x"), from: path, settings(.tus))
-        try await eventually("the append arrived", within: UploadTransferTests.testTimeout) {
+        try await eventually("the append arrived", within: longTimeout) {
             peer.requests.count == 2
         }
         upload.pause()
-        try await eventually("the upload was paused", within: UploadTransferTests.testTimeout) {
+        try await eventually("the upload was paused", within: longTimeout) {
             upload.progress.state == .paused
         }
-        try await eventually("the connection is closed", within: UploadTransferTests.testTimeout) {
+        try await eventually("the connection is closed", within: longTimeout) {
             peer.endedCount == 1
         }
         #expect(peer.requests.count == 2)
@@ -356,7 +353,7 @@ import Testing
         ])
         let client = try loopbackClient(of: peer)
         let upload = try client.startUpload(Request(.post, "/x"), from: path, settings(.tus))
-        try await eventually("the append arrived", within: UploadTransferTests.testTimeout) {
+        try await eventually("the append arrived", within: longTimeout) {
             peer.requests.count == 2
         }
         try folder.write("x", "another content")

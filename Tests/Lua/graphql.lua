@@ -129,6 +129,18 @@ test("a schema is loaded once, kept in a file, and replaced if it is outdated", 
   t:equal(fs.read(path):find('"article_id"', 1, true), nil)
 end)
 
+test("incomplete documents are completed", function(t)
+  local folder <close> = fs.temp_dir()
+  local checked = graphql.client(api, "/graphql", { schema = folder.path .. "/schema.json" })
+  t:equal(graphql.complete(graphql.client(api, "/other"), "{ "), {})
+  checked:query("{ article(id: 1) { id } }")
+  t:equal(graphql.complete(checked, "{ article("), { "id" })
+  t:equal(graphql.complete(checked, "{ articles(order: "), { "OLDEST_FIRST", "NEWEST_FIRST" })
+  t:equal(graphql.complete(checked, "{ ", "subscription"), { "commentAdded", "countdown", "failing", "__typename" })
+  misuse("graphql.complete: a GraphQL client expected, got table", graphql.complete, {}, "")
+  misuse("graphql.complete: the document must be a string, got no value", graphql.complete, gql)
+end)
+
 test("wrong arguments are rejected", function()
   misuse("graphql.client: the path must be a string, got no value", graphql.client, api)
   misuse("graphql.client: the options must be a table, got number", graphql.client, api, "/graphql", 1)

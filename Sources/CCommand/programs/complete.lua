@@ -1,6 +1,8 @@
 -- Completion with Tab: globals, fields, methods, endpoints with their parameters and paths, options, headers and
 -- commands. Never runs code of a script: tables are read without metamethods, and only an __index that is a table is
 -- followed. The names of Nightjar's objects come from nightjar.command.reference.
+-- Loaded before the first line of a script, so that a script cannot replace it.
+local complete_graphql = require "nightjar.graphql".complete
 local help = require "nightjar.command.help"
 local lexer = require "nightjar.command.lexer"
 local terminal = require "nightjar.command.terminal"
@@ -278,6 +280,10 @@ local function in_string(source, tokens)
       local path, method = field(endpoint, "path"), field(endpoint, "method") or "GET"
       if type(path) == "string" and tostring(method):upper() == verbs[call.member[1]] then add(path, prefix) end
     end
+  elseif call and call.class and call.class.name == "nightjar.graphql_client" then
+    local kind = ({ mutate = "mutation", subscribe = "subscription" })[call.member[1]]
+    local ok, found = pcall(complete_graphql, call.owner, prefix, kind)
+    for _, name in ipairs(ok and found or {}) do add(name, prefix:match "[%w_]*$") end
   elseif place >= 1 and lexer.text(source, tokens[place]) == "help" then
     for _, class in ipairs(require "nightjar.command.reference") do
       add(class.name, prefix)

@@ -12,6 +12,9 @@ for _, class in ipairs(reference) do
   classes[class.name] = class
 end
 
+-- The classes whose objects are tables.
+local made_of_tables = { ["nightjar.graphql_client"] = true, ["nightjar.graphql_subscription"] = true }
+
 -- Returns the class of that name, such as "nightjar.client", or nil.
 function help.class(name) return classes[name] end
 
@@ -26,8 +29,10 @@ function help.is_method(member) return member[2]:sub(1, 1) == "(" end
 -- Returns the class of one of Nightjar's objects.
 function help.class_of(value)
   local meta = debug.getmetatable(value)
-  if type(value) ~= "userdata" or type(meta) ~= "table" then return nil end
-  return classes[rawget(meta, "__name")]
+  if type(meta) ~= "table" then return nil end
+  local name = rawget(meta, "__name")
+  if type(value) ~= "userdata" and not (type(value) == "table" and made_of_tables[name]) then return nil end
+  return classes[name]
 end
 
 -- Returns the class of a module table.

@@ -415,6 +415,8 @@ return {
     members = {
       { "client", "(api: nightjar.client, path: string, options?: nightjar.graphql_options): nightjar.graphql_client",
         "Returns a GraphQL client for the endpoint at a path or URL. Nothing is sent." },
+      { "complete", '(client: nightjar.graphql_client, document: string, kind?: "query"|"mutation"|"subscription"): string[]',
+        "Returns the names that can follow the end of an incomplete document, for editors. The prompt uses it. Empty if the schema is not loaded. kind is that of a document that begins with a brace, query by default." },
     },
   },
   {

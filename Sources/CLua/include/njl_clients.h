@@ -44,5 +44,8 @@ enum { NJL_DIGEST_TEXT = 64 };
 /* Writes the digest of the URL of `target` to `key`, without a NUL. Returns false and sets `*error` if the target is
  * invalid. */
 bool njl_graphql_key(njl_client *client, njl_bytes target, char *key, njl_future **error);
+/* Returns the names that can follow the incomplete document `text`, one per line, owned by the caller. `kind` is that of a
+ * document that begins with a brace. Empty if the schema of `key` is not loaded. */
+njl_text *njl_graphql_complete(njl_engine *engine, njl_bytes key, njl_bytes text, njl_bytes kind);
 
 #endif

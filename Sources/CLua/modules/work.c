@@ -194,12 +194,22 @@ static int graphql_key(lua_State *L) {
   return 1;
 }
 
+/* graphql_complete(key, document, kind) -> the names that can follow the document, one per line */
+static int graphql_complete(lua_State *L) {
+  njl_bytes texts[3];
+  for (int index = 0; index < 3; index++) texts[index].data = luaL_checklstring(L, index + 1, &texts[index].length);
+  njl_loan *loan = njl_loan_push(L);
+  loan->text = njl_graphql_complete(njl_host_open(L)->engine, texts[0], texts[1], texts[2]);
+  return njl_loan_return_text(L, loan);
+}
+
 /* Adds the C functions of nightjar.graphql to the table at index 1. */
 int njl_open_graphql(lua_State *L) {
+  static const luaL_Reg functions[] = {
+      {"graphql_key", graphql_key}, {"graphql_complete", graphql_complete}, {NULL, NULL}};
   njl_add_gates(L, 1);
   add_work(L, 1);
-  lua_pushcfunction(L, graphql_key);
-  lua_setfield(L, 1, "graphql_key");
+  njl_add_functions(L, 1, functions);
   return 0;
 }
 

@@ -130,8 +130,10 @@ struct PageReading {
             case .page, .offset:
                 "the server ignores \(selector) or counts wrongly; set param, total or more"
             case .cursor:
-                "the server ignores \(selector) or repeats its cursors; set param to the query item, or body_param to "
-                    + "the member of the body, that takes the cursor"
+                "the server ignores \(selector) or repeats its cursors; set "
+                    + (options.bodyParameter == nil
+                        ? "param to the query item that takes the cursor"
+                        : "body_param to the place in the body that takes the cursor")
             case .header where takesToken:
                 "the server ignores the token or repeats it; set param or request_header to the item or field that "
                     + "takes the token"

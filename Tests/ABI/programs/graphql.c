@@ -28,17 +28,24 @@ static nj_status send(const char *document, const char *variables, const nj_grap
   return status;
 }
 
+/* Returns the string at a JSON Pointer; NULL if there is none. Valid until the response is released. */
+static const char *string_at(const nj_response *response, const char *pointer) {
+  const char *text = NULL;
+  size_t length;
+  return nj_response_json_string(response, pointer, &text, &length, NULL) == NJ_OK ? text : NULL;
+}
+
 static void operations(void) {
   nj_response *response;
   char message[256] = "";
   CHECK(send(article, "{\"id\": 7}", NULL, &response, message, sizeof message) == NJ_OK);
-  CHECK_TEXT(nj_response_json_string(response, "/data/article/id", NULL), "7");
-  CHECK_TEXT(nj_response_json_string(response, "/errors/0/path/1", NULL), "secret");
+  CHECK_TEXT(string_at(response, "/data/article/id"), "7");
+  CHECK_TEXT(string_at(response, "/errors/0/path/1"), "secret");
   nj_response_release(response);
   CHECK(send("{ article { id } }", NULL, NULL, &response, message, sizeof message) == NJ_GRAPHQL && response == NULL);
   CHECK(send(comment, "{\"input\": {\"articleId\": 1, \"authorId\": 1, \"body\": \"C\"}}", NULL, &response, message,
              sizeof message) == NJ_OK);
-  CHECK_TEXT(nj_response_json_string(response, "/data/createComment/body", NULL), "C");
+  CHECK_TEXT(string_at(response, "/data/createComment/body"), "C");
   nj_response_release(response);
 }
 
@@ -122,7 +129,7 @@ static void subscriptions(void) {
   const char *options = "{\"graphql\": {\"query\": \"subscription($n: Int!) { countdown(from: $n) }\","
                         " \"variables\": {\"n\": 2}}}";
   nj_websocket *socket = nj_websocket_new(client, request, options, strlen(options), NULL);
-  nj_message *message = NULL;
+  const nj_message *message = NULL;
   nj_error *error = NULL;
   for (int number = 2; number >= 0; number--) {
     char expected[64];

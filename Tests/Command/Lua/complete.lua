@@ -45,6 +45,26 @@ expect("nightjar.client { base", "base_url")
 expect("nightjar.client { auth = { tok", "token", "token_type", "token_url")
 expect("nightjar.client { retry = { attempts = 3, ca", "cap")
 expect("nightjar.map(list, f, { con", "concurrency")
+
+-- Documents of GraphQL clients whose schema is loaded
+local folder <close> = require("nightjar.fs").temp_dir()
+local schema = { __schema = { queryType = { name = "Query" }, types = {
+  { kind = "OBJECT", name = "Query", fields = {
+    { name = "article", type = { kind = "OBJECT", name = "Article" }, args = { { name = "id", type = { kind = "SCALAR", name = "ID" } } } } } },
+  { kind = "OBJECT", name = "Article", fields = {
+    { name = "title", type = { kind = "SCALAR", name = "String" } }, { name = "tags", type = { kind = "SCALAR", name = "String" } } } },
+} } }
+local mock = nightjar.mock { { method = "POST", path = "/graphql", response = { json = { data = schema } } } }
+gql = nightjar.graphql.client(nightjar.client { base_url = "http://api.test", mock = mock }, "/graphql",
+  { schema = folder.path .. "/schema.json" })
+expect("gql:q", "query")
+expect("gql:query [[{ art", "")
+gql:query "{ article { title } }"
+expect("gql:query [[{ art", "article")
+expect("gql:query('{ article(", "id")
+expect("gql:items [[{ article(id: 1) {\n  t", "tags", "title")
+expect("gql:mutate [[{ ", "")
+
 expect("local t = { na", "")
 expect("help 'retry_o", "retry_options")
 expect(".t", ".trace")

@@ -42,6 +42,7 @@ import Testing
         "respectsRetryAfter": { $0.respectsRetryAfter = false },
         "impliedType": { $0.impliedType = .json },
         "isIdempotent": { $0.isIdempotent = true },
+        "isGraphQL": { $0.isGraphQL = true },
         "maximumBody": { $0.maximumBody = 10 },
     ]
 

@@ -12,4 +12,11 @@ local graphql = {}
 ---@return nightjar.graphql_client
 function graphql.client(api, path, options) end
 
+---Returns the names that can follow the end of an incomplete document, for editors. The prompt uses it. Empty if the schema is not loaded. kind is that of a document that begins with a brace, query by default.
+---@param client nightjar.graphql_client
+---@param document string
+---@param kind? "query"|"mutation"|"subscription"
+---@return string[]
+function graphql.complete(client, document, kind) end
+
 return graphql

@@ -1,6 +1,7 @@
 -- nightjar.graphql: GraphQL operations over a client.
 local nightjar, native = ...
-local work, misuse, got, key_of = native.work, native.misuse, native.got, native.graphql_key
+local work, misuse, got = native.work, native.misuse, native.got
+local key_of, completions = native.graphql_key, native.graphql_complete
 local gate, type, pairs, ipairs, setmetatable, error, format = native.gate, type, pairs, ipairs, setmetatable, error, string.format
 local encode, decode, try, null = nightjar.json.encode, nightjar.json.decode, nightjar.try, nightjar.null
 
@@ -174,6 +175,19 @@ end
 
 local graphql = {}
 
+-- The keys of the endpoints, by client.
+local keys = setmetatable({}, { __mode = "k" })
+
+-- complete(client, document, kind) returns the names that can follow an incomplete document: { "title", "author" }. `kind` is
+-- that of a document that begins with a brace. Empty if the schema is not loaded.
+function graphql.complete(client, document, kind)
+  if keys[client] == nil then misuse(format("graphql.complete: a GraphQL client expected, got %s", got(client))) end
+  if type(document) ~= "string" then misuse(format("graphql.complete: the document must be a string, got %s", got(document))) end
+  local names = {}
+  for name in completions(keys[client], document, kind or "query"):gmatch "[^\n]+" do names[#names + 1] = name end
+  return names
+end
+
 -- client(api, path, options) returns a GraphQL client for an endpoint. The options are schema (true, or the path of a
 -- file), schema_max_age, method ("POST" or "GET", for queries), and options of calls.
 function graphql.client(api, path, options)
@@ -206,6 +220,7 @@ function graphql.client(api, path, options)
     end
   end
   self.key = key_of(api, path)
+  keys[self] = self.key
   return setmetatable(self, Client)
 end
 

@@ -1,7 +1,9 @@
 local nightjar = require "nightjar"
 local graphql = require "nightjar.graphql"
-local gql = graphql.client(nightjar.client { base_url = "http://127.0.0.1:8080" }, "/graphql")
+local gql = graphql.client(nightjar.client { base_url = "http://127.0.0.1:8080" }, "/graphql", { schema = true })
 local result = gql:query("query($id: ID!) { article(id: $id) { title } }", { id = 1 })
 print(result.data.article.title)
+print(table.concat(graphql.complete(gql, "{ article(id: 1) { auth"), " "):find "author" ~= nil)
 -- Prints:
---   Bread without a mixer
+--   The bird that flies by moonlight
+--   true
