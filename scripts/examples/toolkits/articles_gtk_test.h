@@ -4,7 +4,7 @@
 static struct {
   size_t step;
   gint64 deadline;
-  int64_t requests; /* for the list, when the step began */
+  int64_t requests, abandoned; /* for the list, and slow ones that were cancelled, when the step began */
 } test;
 
 /* Sends a request to the demo API and waits, which a program with a window would not do. Returns the response or NULL. */
@@ -30,6 +30,8 @@ static int64_t test_count(app *app, const char *pointer) {
 }
 
 static int64_t list_requests(app *app) { return test_count(app, "/paths/~1v1~1articles/requests"); }
+
+static int64_t abandoned_requests(app *app) { return test_count(app, "/abandoned/~1v1~1slow?key=gtk"); }
 
 static void outage(app *app, const char *json) { nj_response_release(test_send(app, "POST", "/__control", json)); }
 
@@ -83,7 +85,7 @@ static bool has_left(app *app) { return has_all(app) && title_is(app, "") && !ap
 
 static void select_slow(app *app) { open_article(app, "/slow?ms=30000&key=gtk"); }
 static bool is_loading(app *app) { return test_count(app, "/in_progress/~1v1~1slow?key=gtk") == 1; }
-static bool is_cancelled(app *app) { return has_left(app) && test_count(app, "/abandoned/~1v1~1slow?key=gtk") == 1; }
+static bool is_cancelled(app *app) { return has_left(app) && abandoned_requests(app) == test.abandoned + 1; }
 
 static void select_absent(app *app) { open_article(app, "/articles/999999"); }
 static bool is_absent(app *app) { return shows(app, &app->article, true) && title_is(app, ""); }
@@ -146,6 +148,7 @@ static gboolean test_advance(gpointer data) {
   if (test.deadline == 0) {
     test.deadline = g_get_monotonic_time() + 20 * G_USEC_PER_SEC;
     test.requests = list_requests(app);
+    test.abandoned = abandoned_requests(app);
     test_steps[test.step].act(app);
     return G_SOURCE_CONTINUE;
   }
