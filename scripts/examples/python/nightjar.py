@@ -6,6 +6,7 @@ import os
 lib = ctypes.CDLL(os.environ.get("NIGHTJAR_LIBRARY", "libnightjar.so.0"))
 
 Done = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+Observer = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 _handle, _text, _out = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)
 _signatures = {
@@ -33,6 +34,15 @@ _signatures = {
     "nj_queue_free": (None, [_handle]),
     "nj_queue_fd": (ctypes.c_int, [_handle]),
     "nj_queue_poll": (ctypes.c_size_t, [_handle, ctypes.c_double]),
+    "nj_resource_new": (_handle, [_handle, _handle, _text, ctypes.c_size_t, _handle, _out]),
+    "nj_resource_free": (None, [_handle]),
+    "nj_resource_observe": (_handle, [_handle, Observer, _handle, _out]),
+    "nj_resource_observer_free": (None, [_handle]),
+    "nj_client_invalidate": (ctypes.c_int, [_handle, _text]),
+    "nj_snapshot_data": (_handle, [_handle]),
+    "nj_snapshot_error": (_handle, [_handle]),
+    "nj_snapshot_get_phase": (ctypes.c_int, [_handle]),
+    "nj_snapshot_is_stale": (ctypes.c_bool, [_handle]),
     "nj_transfers_new": (_handle, [_text, _text, _out]),
     "nj_transfers_free": (None, [_handle]),
     "nj_transfers_start": (_handle, [_handle, _text, _text, ctypes.c_size_t, _out]),
@@ -75,3 +85,16 @@ def body(response):
     length = ctypes.c_size_t()
     start = lib.nj_response_body(response, ctypes.byref(length))
     return ctypes.string_at(start, length.value)
+
+
+class Snapshot:
+    """A copy of a snapshot: its phase ("loaded"), the bytes of its data or None, its NightjarError or None, and is_stale."""
+
+    PHASES = ("idle", "loading", "loaded", "failed")
+
+    def __init__(self, snapshot):
+        data, error = lib.nj_snapshot_data(snapshot), lib.nj_snapshot_error(snapshot)
+        self.phase = self.PHASES[lib.nj_snapshot_get_phase(snapshot)]
+        self.data = body(data) if data else None
+        self.error = NightjarError(error) if error else None
+        self.is_stale = lib.nj_snapshot_is_stale(snapshot)
