@@ -125,6 +125,25 @@ test("an endpoint with a token", function(t)
   t:equal(numbers(with("token=required"), 1, { init_payload = { Authorization = "Bearer " .. login.access_token } }), { 1, 0 })
 end)
 
+test("an expired token is renewed, and the operation subscribed again", function(t)
+  local login = api:post("/v1/auth/login", { json = { email = "ada@example.org", password = "moonlight", expires_in = 1 } }).json
+  local authorized = nightjar.client { base_url = origin, auth = {
+    type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo",
+    access_token = login.access_token, refresh_token = login.refresh_token, expires_in = 1 } }
+  local function refreshes() return api:get("/__stats").json.auth.refreshes end
+  local before = refreshes()
+  local subscription <close> = graphql.client(authorized, "/graphql?token=required")
+    :subscribe("subscription { commentAdded(articleId: 4) { body } }", nil, { authorize = true })
+  local first = nightjar.spawn(function() return subscription() end)
+  t:truthy(wait_until(function() return active() == 1 end))
+  t:truthy(wait_until(function() return active() == 0 end))
+  t:truthy(wait_until(function() return active() == 1 end))
+  t:truthy(refreshes() > before)
+  gql:mutate("mutation($input: CreateCommentInput!) { createComment(input: $input) { id } }",
+    { input = { articleId = 4, authorId = 1, body = "after the renewal" } })
+  t:equal(first:join().data.commentAdded.body, "after the renewal")
+end)
+
 test("wrong arguments are rejected", function()
   misuse('subscribe: transport must be "websocket" or "events", got "sse"', gql.subscribe, gql, countdown, { from = 1 }, { transport = "sse" })
   fails("invalid_argument", "the GraphQL operation is a query, not a subscription", gql.subscribe, gql, "{ a }")

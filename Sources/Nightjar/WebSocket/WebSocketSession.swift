@@ -107,6 +107,9 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         _ handlers: Handlers, finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) {
         try settings.check()
+        var settings = settings
+        // The messages of a subprotocol belong to one connection.
+        if settings.subprotocol != nil { settings.keepsUnsent = false }
         self.client = client
         self.request = request
         self.settings = settings

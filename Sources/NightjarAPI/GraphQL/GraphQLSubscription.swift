@@ -33,6 +33,8 @@ package struct GraphQLSubscription: WebSocketSubprotocol {
         _ = try content.parsed(schema)
         operation = .object(content.members)
         initialization = content.initialization
+        // Rejects numbers that JSON cannot represent, so that no message fails later.
+        _ = try JSONValue.array([operation, initialization]).encoded()
         sendsAuthorization = content.sendsAuthorization
     }
 
@@ -66,7 +68,7 @@ package struct GraphQLSubscription: WebSocketSubprotocol {
         var members = [JSONValue.Member("type", .string(type))]
         if let id { members.append(.init("id", id)) }
         if payload != .null { members.append(.init("payload", payload)) }
-        // Fails only for numbers that JSON cannot represent, which the caller's JSON cannot have.
+        // The initializer has checked that the content can be encoded.
         return WebSocketMessage(.text, (try? JSONValue.object(members).encoded()) ?? ByteBuffer())
     }
 

@@ -14,7 +14,7 @@ for article in gql:items(list) do count = count + 1 end
 print(count)
 for result in gql:subscribe "subscription { countdown(from: 1) }" do print(result.data.countdown) end
 -- Prints:
---   ada
+--   emi
 --   Good.
 --   25
 --   1
