@@ -224,7 +224,7 @@ import Testing
             [
                 .expectRequest,
                 .respond(
-                    headers: ["Content-Type: application/graphql-response+json", "Cache-Control: max-age=60"],
+                    headers: ["Content-Type: application/graphql-response+json", "Cache-Control: max-age=86400"],
                     body: #"{"data": {"a": 1}}"#),
             ]
         ])

@@ -220,7 +220,7 @@ extension Resource {
     }
 
     @Test func reloadBypassesTheCache() throws {
-        let fields = "Cache-Control: max-age=60\r\n"
+        let fields = "Cache-Control: max-age=86400\r\n"
         let peer = try longLivedPeer([
             [.expectRequest, .send(json(1, fields)), .expectRequest, .send(json(2, fields))]
         ])

@@ -68,8 +68,9 @@ end)
 test("lost responses are repeated with the same key: each effect happens once", function(t)
   local outbox <close>, api = open { concurrency = 8 }
   local before = api:get("/v1/orders/count").json
+  local run = nightjar.idempotency_key() -- Each run has its own bodies.
   for number = 1, 60 do
-    outbox:post("/v1/orders", { json = { test = "lost", number = number }, id = "n" .. number, key = "k" .. number % 6,
+    outbox:post("/v1/orders", { json = { test = run, number = number }, id = "n" .. number, key = "k" .. number % 6,
       query = { drop = 0.3, seed = 5 } })
   end
   local last = {}
