@@ -7,47 +7,28 @@ import NightjarHandles
 final class NetworkChanges: @unchecked Sendable {
     private var observer: NetworkObserver?
     private var statuses: [NetworkStatus] = []
-    /// The outcome that waits for the next status.
-    private var awaited: Future?
-    private let engine: Engine
+    private let waiter: ChangeWait
 
     init(_ engine: Engine) {
-        self.engine = engine
+        waiter = ChangeWait(engine, "the network")
         observer = NetworkObserver(on: engine.queue) { [weak self] in self?.add($0) }
     }
 
     func close() {
         observer.take()?.cancel()
         statuses = []
-        finish()
+        waiter.end()
     }
 
     private func add(_ status: NetworkStatus) {
         if statuses.count == NetworkChanges.mostUnread { statuses.removeFirst() }
         statuses.append(status)
-        finish()
-    }
-
-    private func finish() {
-        if let future = awaited.take() { engine.complete(future) }
+        waiter.end()
     }
 
     func take() -> NetworkStatus? { statuses.isEmpty ? nil : statuses.removeFirst() }
 
-    func next(for wait: OpaquePointer) throws(NightjarError) -> Future {
-        try engine.checkProcess()
-        guard awaited == nil else {
-            throw NightjarError(.invalidArgument, "another task already waits for the next change of the network")
-        }
-        let future = engine.pending(for: wait)
-        future.abandon = { [weak self, weak future] in
-            guard let self, let future else { return }
-            awaited = nil
-            engine.drop(future)
-        }
-        awaited = future
-        return future
-    }
+    func next(for wait: OpaquePointer) throws(NightjarError) -> Future { try waiter.begin(wait) }
 
     private static let mostUnread = 16
 }

@@ -55,16 +55,15 @@ final class ScriptResource: @unchecked Sendable {
 /// An observer of a resource, with the newest snapshot that the script has not read. Belongs to the thread that runs the
 /// Lua state.
 final class ScriptObserver: @unchecked Sendable {
-    private let engine: Engine
     private let resource: ResourceController
     private var observer: ResourceObserver?
     private var snapshot: ResourceController.Snapshot?
     private(set) var hasEnded = false
-    /// The outcome that waits for the next snapshot.
-    private var awaited: Future?
+    private let waiter: ChangeWait
 
     init(_ resource: ScriptResource) {
-        engine = resource.engine
+        let engine = resource.engine
+        waiter = ChangeWait(engine, "the resource")
         self.resource = resource.resource
         let ended: @Sendable () -> Void = { [weak self, queue = engine.queue] in
             queue.run { [weak self] in self?.end() }
@@ -80,33 +79,16 @@ final class ScriptObserver: @unchecked Sendable {
     private func end() {
         hasEnded = true
         snapshot = nil
-        finish()
+        waiter.end()
     }
 
     private func add(_ snapshot: ResourceController.Snapshot) {
         guard !hasEnded else { return }
         self.snapshot = snapshot
-        finish()
-    }
-
-    private func finish() {
-        if let future = awaited.take() { engine.complete(future) }
+        waiter.end()
     }
 
     func take() -> ResourceController.Snapshot? { snapshot.take() }
 
-    func next(for wait: OpaquePointer) throws(NightjarError) -> Future {
-        try engine.checkProcess()
-        guard awaited == nil else {
-            throw NightjarError(.invalidArgument, "another task already waits for the next change of the resource")
-        }
-        let future = engine.pending(for: wait)
-        future.abandon = { [weak self, weak future] in
-            guard let self, let future else { return }
-            awaited = nil
-            engine.drop(future)
-        }
-        awaited = future
-        return future
-    }
+    func next(for wait: OpaquePointer) throws(NightjarError) -> Future { try waiter.begin(wait) }
 }

@@ -55,7 +55,7 @@ extension ScriptedPeer.Step {
         let first = try outbox(peer)
         try first.outbox.record(put("/a"), id: "one", key: "k")
         try first.outbox.record(put("/b"), id: "two", key: "k")
-        while peer.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually("a request arrived", within: longTimeout) { !peer.requests.isEmpty }
         first.client.close()
         let (client, outbox) = try outbox(peer)
         try await outbox.wait("two")
@@ -112,7 +112,7 @@ extension ScriptedPeer.Step {
         let peer = try longLivedPeer([[.expectRequest, .stall], [.expectRequest, .response("201 Created")]])
         let first = try outbox(peer)
         try first.outbox.record(Request(.post, "/a", body: "mine"), id: "one", usesIdempotencyKey: false)
-        while peer.requests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually("a request arrived", within: longTimeout) { !peer.requests.isEmpty }
         first.client.close()
         let (client, outbox) = try outbox(peer)
         let error = await #expect(throws: NightjarError.self) { try await outbox.wait("one") }
@@ -148,7 +148,8 @@ extension ScriptedPeer.Step {
         let client = try client(port: port) { $0.journalPath = folder.file("journal.db") }
         let outbox = try client.outbox()
         for number in 0..<20 { try outbox.record(put("/\(number)"), id: "\(number)") }
-        try await Task.sleep(for: .milliseconds(300))
+        // The peer resets each connection, so that an attempt has failed when there is a second connection.
+        try await eventually("a write was repeated", within: longTimeout) { closed.connectionCount > 1 }
         #expect(try outbox.entries().allSatisfy { !$0.state.isSettled })
         #expect(try outbox.count() == 20)
         client.close()

@@ -173,7 +173,7 @@ extension Resource {
         let resource = try resource(client, queue)
         let seen = Seen()
         let observer = resource.observe(on: queue) { snapshot in seen.snapshots.withLock { $0.append(snapshot) } }
-        for _ in 0..<500 where resource.snapshot.phase != .loaded { usleep(10_000) }
+        try eventually("the resource is loaded", within: longTimeout) { resource.snapshot.phase == .loaded }
         for _ in 1...20 {
             let mutation = resource.beginMutation(.saving, optimistic: nil)
             resource.endMutation(mutation, .failed(mayHaveBeenProcessed: false))
@@ -205,7 +205,7 @@ extension Resource {
         let resource = try resource(client, queue)
         let (first, second) = (Seen(), Seen())
         let observer = resource.observe(on: queue) { snapshot in first.snapshots.withLock { $0.append(snapshot) } }
-        while peer.requests.isEmpty { usleep(1000) }
+        try eventually("a request arrived", within: longTimeout) { !peer.requests.isEmpty }
         observer.cancel()
         try closed.wait()
         #expect(resource.snapshot.phase == .idle && resource.snapshot.error == nil)

@@ -144,6 +144,21 @@ test("an expired token is renewed, and the operation subscribed again", function
   t:equal(first:join().data.commentAdded.body, "after the renewal")
 end)
 
+test("a cassette has no token of connection_init, and is replayed", function(t)
+  local file = os.tmpname() .. ".json"
+  t:cleanup(os.remove, file)
+  local login = api:post("/v1/auth/login", { json = { email = "ada@example.org", password = "moonlight" } }).json
+  local function run(mode, token)
+    local recorded <close> = nightjar.client { base_url = origin, cassette = { file = file, mode = mode }, auth = { type = "bearer", token = token } }
+    return numbers(graphql.client(recorded, "/graphql?token=required"), 1, { authorize = true })
+  end
+  t:equal(run("record", login.access_token), { 1, 0 })
+  local content = nightjar.fs.read(file)
+  t:truthy(content:find("connection_init", 1, true))
+  t:equal(content:find(login.access_token, 1, true), nil)
+  t:equal(run("replay", "another-token"), { 1, 0 })
+end)
+
 test("wrong arguments are rejected", function()
   misuse('subscribe: transport must be "websocket" or "events", got "sse"', gql.subscribe, gql, countdown, { from = 1 }, { transport = "sse" })
   fails("invalid_argument", "the GraphQL operation is a query, not a subscription", gql.subscribe, gql, "{ a }")

@@ -349,11 +349,14 @@ static int push_cache(lua_State *L) {
 static int field(lua_State *L) {
   static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
                                       "batch",   "paginate", "set_token", "log_out", "log_in", "limits", "close",
-                                      "cookies", "cache",    "endpoints", "load_openapi", "set_pinning", "lines", "ndjson", "events", "websocket", "download", "start_download", "upload", "start_upload", "remove_transfer", "resource", "invalidate", "outbox", NULL};
+                                      "cookies", "cache",   "endpoints", "load_openapi", "set_pinning", "lines", "ndjson",
+                                      "events",  "websocket", "download", "start_download", "upload", "start_upload",
+                                      "remove_transfer", "resource", "invalidate", "outbox", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
-  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cookies") == 0) return push_cookies(L);
-  if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "cache") == 0) return push_cache(L);
+  const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  if (strcmp(name, "cookies") == 0) return push_cookies(L);
+  if (strcmp(name, "cache") == 0) return push_cache(L);
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "endpoints") == 0) return njl_endpoints_push(L);
   return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), names);
 }

@@ -65,13 +65,10 @@ final class WebSocketLink: @unchecked Sendable {
     }
 
     /// Sends a message of which the session has checked the content.
-    func send(_ message: WebSocketMessage) { send(message, recordedAs: message) }
-
-    /// - Parameter record: The message for the transcript, without secrets.
-    func send(_ message: WebSocketMessage, recordedAs record: WebSocketMessage) {
+    func send(_ message: WebSocketMessage) {
         do throws(NightjarError) {
             _ = try connection.send(message)
-            transcript?.note(record, isSent: true)
+            transcript?.note(message, isSent: true)
         } catch {
             assertionFailure("a message was rejected: \(error.message)")
         }

@@ -75,10 +75,10 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     // Used on the loop:
     /// The request of the next connection.
     private var request: Request
-    private var state = WebSocketState.connecting
-    private(set) var link: WebSocketLink?
+    private(set) var state = WebSocketState.connecting
+    var link: WebSocketLink?
     private var reconnect: WebSocketReconnect
-    private var subprotocolState: (any WebSocketSubprotocol)?
+    var subprotocolState: (any WebSocketSubprotocol)?
     private var random = SystemRandomNumberGenerator()
     /// The messages to send when a connection is open and its first messages were sent.
     var kept = Deque<WebSocketMessage>()
@@ -247,7 +247,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     }
 
     /// Delivers a message of the server.
-    private func accept(_ message: WebSocketMessage) {
+    func accept(_ message: WebSocketMessage) {
         let cost = WebSocketSession.cost(of: message)
         if state == .closing, unconsumedBytes.load(ordering: .relaxed) > ClientTask.window { dropsMessages = true }
         if dropsMessages { return }
@@ -317,52 +317,14 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         return reconnect.failed(error, using: &random)
     }
 
-    private func finish(_ result: Result<Void, NightjarError>, _ reason: String) {
+    func finish(_ result: Result<Void, NightjarError>, _ reason: String) {
         change(to: .closed, reason)
         end(result)
     }
 
-    // MARK: On the loop: the subprotocol
-
-    private func begin(_ selected: String?, _ authorization: String?) {
-        guard selected == settings.subprotocol?.name else {
-            link.take()?.abandon()
-            return finish(.failure(WebSocketSession.noSubprotocol), WebSocketSession.noSubprotocol.message)
-        }
-        isOpening = true
-        perform(subprotocolState?.opened(authorization: authorization) ?? [])
-        let current = link
-        loop.after(WebSocketSession.readyTimeout) { [weak self, weak current] in
-            guard let self, let current, link === current, subprotocolState?.isReady == false, state == .open else {
-                return
-            }
-            finish(.failure(WebSocketSession.notReady), WebSocketSession.notReady.message)
-        }
-    }
-
-    private func perform(_ actions: [WebSocketSubprotocolAction]) {
-        for action in actions {
-            guard !hasEnded, state == .open else { return }
-            switch action {
-            case .send(let message, let record): link?.send(message, recordedAs: record ?? message)
-            case .deliver(let message): accept(message)
-            case .complete: beginClosing(.normal, "")
-            case .fail(let error): finish(.failure(error), error.message)
-            }
-        }
-    }
-
-    private static let noSubprotocol = NightjarError(
-        .protocol, "the server does not support the subprotocol; use another transport", phase: .receive)
-    private static let notReady = NightjarError(
-        .timeout, "the server did not acknowledge the connection of the subprotocol within \(readyTimeout)",
-        phase: .receive)
-    /// The time in which the server must accept a connection of a subprotocol.
-    private static let readyTimeout = Duration.seconds(10)
-
     // MARK: On the loop: closing
 
-    private func beginClosing(_ code: WebSocketCloseCode?, _ reason: String) {
+    func beginClosing(_ code: WebSocketCloseCode?, _ reason: String) {
         guard !hasEnded, state != .closing, pendingClose == nil else { return }
         if state == .connecting, !kept.isEmpty {
             pendingClose = (code, reason)

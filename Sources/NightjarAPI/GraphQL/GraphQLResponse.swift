@@ -2,11 +2,11 @@
 package enum GraphQLResponse {
     /// The media type of the GraphQL over HTTP draft.
     package static let mediaType = "application/graphql-response+json"
-    /// The value of the Accept field. Servers of before the draft send application/json.
+    /// The value of the Accept field. Servers that predate the draft send application/json.
     package static let accepted = "application/graphql-response+json, application/json;q=0.9"
 
     /// Returns the error of a successful response that has no data: `graphql` with the server's first message, or
-    /// `decoding` if the response is no GraphQL response. Returns nil for a response with data, whose `errors` describe
+    /// `decoding` if the response is not a GraphQL response. Returns nil for a response with data, whose `errors` describe
     /// the fields that are missing.
     package static func problem(of response: Response) -> NightjarError? {
         response.body.withUnsafeReadableBytes { bytes in
@@ -63,7 +63,7 @@ package enum GraphQLResponse {
     }
 
     private static func decoding(_ reason: String, _ response: Response) -> NightjarError {
-        NightjarError(.decoding, "the response is no GraphQL response: \(reason)").about(response)
+        NightjarError(.decoding, "the response is not a GraphQL response: \(reason)").about(response)
     }
 
     /// The maximum length of the server's message in a message, in code points. The response has the whole text.

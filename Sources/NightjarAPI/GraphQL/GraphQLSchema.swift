@@ -50,7 +50,7 @@ package struct GraphQLSchema: Sendable {
         guard case .array(let values)? = schema["types"], case .string(let query)? = schema["queryType"]?["name"]
         else {
             throw NightjarError(
-                .decoding, "the text is no result of a GraphQL introspection query: it has no __schema with types")
+                .decoding, "the text is not the result of a GraphQL introspection query: it has no __schema with types")
         }
         var types: [String: Kind] = [:]
         for value in values {

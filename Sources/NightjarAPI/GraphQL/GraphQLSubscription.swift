@@ -43,14 +43,8 @@ package struct GraphQLSubscription: WebSocketSubprotocol {
 
     package mutating func opened(authorization: String?) -> [WebSocketSubprotocolAction] {
         state = .initialized
-        guard sendsAuthorization, let authorization else {
-            return [.send(initMessage(initialization), record: nil)]
-        }
-        return [
-            .send(
-                initMessage(adding(authorization)),
-                record: initMessage(adding("***")))
-        ]
+        guard sendsAuthorization, let authorization else { return [.send(initMessage(initialization))] }
+        return [.send(initMessage(adding(authorization)))]
     }
 
     private func adding(_ authorization: String) -> JSONValue {

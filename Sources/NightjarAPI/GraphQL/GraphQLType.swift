@@ -28,7 +28,7 @@ package indirect enum GraphQLType: Sendable, Equatable, CustomStringConvertible 
         }
     }
 
-    /// Reads the value of a field `type` of an introspection result. Returns nil if the value is no type reference.
+    /// Reads the value of a field `type` of an introspection result. Returns nil if the value is not a type reference.
     init?(introspected value: JSONValue?, depth: Int = 0) {
         guard let value, depth < GraphQLType.maximumDepth, case .string(let kind)? = value["kind"] else { return nil }
         switch kind {

@@ -12,7 +12,7 @@ struct WebSocketHandshake {
     private static let version = "13"
     private static let keySize = 16
 
-    /// - Throws: 426 if the request is no WebSocket handshake or has another version; 400 if the handshake is invalid.
+    /// - Throws: 426 if the request is not a WebSocket handshake or has another version; 400 if the handshake is invalid.
     init(_ request: Request) throws(Problem) {
         let head = request.head
         let fields = head.headers

@@ -16,8 +16,7 @@ package protocol WebSocketSubprotocol: Sendable {
 }
 
 package enum WebSocketSubprotocolAction: Sendable, Equatable {
-    /// Send a message. `record` replaces a message with secrets in transcripts.
-    case send(WebSocketMessage, record: WebSocketMessage? = nil)
+    case send(WebSocketMessage)
     case deliver(WebSocketMessage)
     /// The content is complete: close the WebSocket normally.
     case complete
@@ -25,7 +24,7 @@ package enum WebSocketSubprotocolAction: Sendable, Equatable {
 
     package static func == (a: WebSocketSubprotocolAction, b: WebSocketSubprotocolAction) -> Bool {
         switch (a, b) {
-        case (.send(let a, let x), .send(let b, let y)): a == b && x == y
+        case (.send(let a), .send(let b)): a == b
         case (.deliver(let a), .deliver(let b)): a == b
         case (.complete, .complete): true
         case (.fail(let a), .fail(let b)): a.kind == b.kind && a.message == b.message

@@ -31,7 +31,7 @@ import Testing
         "{ list { nodes { id } } }", "{ list(after: \"x\") { pageInfo { endCursor } nodes { id } } }",
         "query($c: String) { list(after: $c) { pageInfo { startCursor } nodes { id } } }",
         "query($c: String) { list(after: $c) { pageInfo { endCursor } } }",
-    ]) func otherFieldsAreNoConnection(document: String) {
+    ]) func otherFieldsAreNotConnections(document: String) {
         let error = #expect(throws: NightjarError.self) { try options(document) }
         #expect(error?.kind == .invalidArgument && error?.message.contains("has no connection") == true)
     }

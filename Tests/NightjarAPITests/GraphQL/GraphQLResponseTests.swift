@@ -41,7 +41,7 @@ import Testing
     func otherResponsesCannotBeDecoded(body: String) throws {
         let error = try #require(GraphQLResponse.problem(of: try response(body)))
         #expect(error.kind == .decoding)
-        #expect(error.message.hasPrefix("the response is no GraphQL response: "))
+        #expect(error.message.hasPrefix("the response is not a GraphQL response: "))
     }
 
     /// Statuses with a kind of their own keep this kind.

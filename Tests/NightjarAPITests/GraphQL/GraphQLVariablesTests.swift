@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: ["{}", "[]", "null", #"{"data": null}"#, #"{"__schema": {"types": []}}"#])
-    func otherDocumentsAreNoSchema(text: String) throws {
+    func otherDocumentsAreRejectedAsSchemas(text: String) throws {
         let error = try #require(
             #expect(throws: NightjarError.self) {
                 try GraphQLSchema(introspection: JSONValue(parsing: text))

@@ -1,0 +1,42 @@
+import NIOCore
+import NightjarHTTP
+
+/// A subprotocol whose messages the client handles itself; see ``WebSocketSettings/subprotocol``. On the loop.
+extension WebSocketSession {
+    /// Begins the subprotocol on a new connection.
+    func begin(_ selected: String?, _ authorization: String?) {
+        guard selected == settings.subprotocol?.name else {
+            link.take()?.abandon()
+            return finish(.failure(WebSocketSession.noSubprotocol), WebSocketSession.noSubprotocol.message)
+        }
+        isOpening = true
+        perform(subprotocolState?.opened(authorization: authorization) ?? [])
+        let current = link
+        loop.after(WebSocketSession.readyTimeout) { [weak self, weak current] in
+            guard let self, let current, link === current, subprotocolState?.isReady == false, state == .open else {
+                return
+            }
+            finish(.failure(WebSocketSession.notReady), WebSocketSession.notReady.message)
+        }
+    }
+
+    func perform(_ actions: [WebSocketSubprotocolAction]) {
+        for action in actions {
+            guard !hasEnded, state == .open else { return }
+            switch action {
+            case .send(let message): link?.send(message)
+            case .deliver(let message): accept(message)
+            case .complete: beginClosing(.normal, "")
+            case .fail(let error): finish(.failure(error), error.message)
+            }
+        }
+    }
+
+    private static let noSubprotocol = NightjarError(
+        .protocol, "the server does not support the subprotocol; use another transport", phase: .receive)
+    private static let notReady = NightjarError(
+        .timeout, "the server did not acknowledge the connection of the subprotocol within \(readyTimeout)",
+        phase: .receive)
+    /// The time in which the server must accept a connection of a subprotocol.
+    private static let readyTimeout = Duration.seconds(10)
+}
