@@ -67,6 +67,9 @@ let package = Package(
             providers: [.apt(["libsimdjson-dev"])]),
         // The desktop's Secret Service, by a library that is loaded at run time when it is needed.
         .target(name: "CSecret"),
+        // HTTP/2 on memory buffers, by libnghttp2, which is loaded at run time when it is needed. Debian's libnghttp2-dev has
+        // the header.
+        .target(name: "CHTTP2"),
         // The Lua host: all calls of Lua functions that may raise or yield.
         .target(
             name: "CLua", dependencies: ["CDescriptors", "CLuaLibrary", "CSimdjson"], exclude: ["modules/lua"],
@@ -131,7 +134,7 @@ let package = Package(
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "CDescriptors", "CLinux", "CNetworkState", "NightjarCrypto", "NightjarHTTP",
+                "CDescriptors", "CHTTP2", "CLinux", "CNetworkState", "NightjarCrypto", "NightjarHTTP",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),

@@ -556,6 +556,9 @@ NJ_API void nj_config_free(nj_config *config);
  *                                "sha256/" and the Base64 form of the SHA-256 digest of a public key (RFC 7469), and the
  *                                date is an RFC 3339 date or date and time. See nj_client_set_pinning
  *   lenient_line_endings         true or false
+ *   http                         {"versions": ["1.1", "2"]}: the versions of HTTP, by default only 1.1. With both, TLS
+ *                                connections use HTTP/2 if the server supports it (ALPN). With "2" only, connections
+ *                                without TLS use HTTP/2 with prior knowledge. Needs libnghttp2; without it, 1.1 is used
  *   auth                         nj_config_set_auth_json
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
  *                                "budget": {"reserve": 10, "successes_per_retry": 10}}
@@ -2559,10 +2562,10 @@ NJ_API void nj_response_release(nj_response *response);
 /** Returns the status, 100 to 999. 0 if `response` is NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
-/** Returns the reason phrase, which is often empty. Use the status instead. NULL if `response` is NULL. */
+/** Returns the reason phrase, which is often empty, and always over HTTP/2. Use the status instead. NULL if `response` is NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
-/** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1. 0 if `response` is NULL. */
+/** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1, 20 for HTTP/2. 0 if `response` is NULL. */
 NJ_API int nj_response_http_version(const nj_response *response);
 
 /**

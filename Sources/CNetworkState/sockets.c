@@ -61,3 +61,11 @@ int64_t cns_probe_silence(int descriptor) {
   if (length < offsetof(struct tcp_info, tcpi_last_ack_recv) + sizeof info.tcpi_last_ack_recv) return -1;
   return info.tcpi_last_ack_recv;
 }
+
+int64_t cns_round_trip(int descriptor) {
+  struct tcp_info info;
+  socklen_t length = sizeof info;
+  if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
+  if (length < offsetof(struct tcp_info, tcpi_rtt) + sizeof info.tcpi_rtt) return -1;
+  return info.tcpi_rtt;
+}

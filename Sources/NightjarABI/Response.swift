@@ -136,7 +136,7 @@ public func nj_response_reason(_ response: OpaquePointer?) -> UnsafePointer<CCha
 
 @_cdecl("nj_response_http_version") @implementation
 public func nj_response_http_version(_ response: OpaquePointer?) -> Int32 {
-    Handle<ResponseBox>.borrow(response).map { 10 + Int32(clamping: $0.response.head.minorVersion) } ?? 0
+    Handle<ResponseBox>.borrow(response).map { Int32(clamping: $0.response.head.version.rawValue) } ?? 0
 }
 
 @_cdecl("nj_response_header") @implementation

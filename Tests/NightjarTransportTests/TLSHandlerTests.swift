@@ -16,7 +16,9 @@ import Testing
         let client = try TLSClient(configuration, on: channel.eventLoop)
         var results = 0
         let peer = Peer(try RequestURL("https://localhost/").origin)
-        let handler = try client.handler(for: peer, socket: nil, isClassical: false, request: nil) { handler, _ in
+        let handler = try client.handler(
+            for: peer, socket: nil, isClassical: false, protocols: .http1, request: nil
+        ) { handler, _ in
             results += 1
             handler.send(ByteBuffer(string: "request"))
         }

@@ -882,6 +882,7 @@ function client:close() end
 ---@field retry? nightjar.retry_options|boolean|integer The retry policy. false: no retries; a number: the number of attempts. Default: 3 attempts.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. Retries and redirects wait. A 429 with a wait of at most retry.max_wait holds back all calls to the origin; a 503, or a 429 with a longer wait, holds back the calls for the same URL. false: the wait is only reported, as err.retry_after. Default: true.
 ---@field lenient_line_endings? boolean Whether the lines of a response head may end with LF in place of CRLF, as some embedded devices send them. Default: false.
+---@field http? nightjar.http_options The versions of HTTP.
 ---@field cache? boolean|nightjar.cache_options A cache by RFC 9111. true: 20 MiB in memory. Default: false.
 ---@field cookies? boolean|nightjar.cookie_options Whether cookies are kept, and where. true: in memory. Default: false.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed, and how many. Default: 10.
@@ -1149,6 +1150,10 @@ function client:close() end
 ---@class nightjar.redirect_options
 ---@field max? integer The number of redirects that are followed, 0 to 100. Default: 10.
 ---@field allow_downgrade? boolean Whether a redirect may lead from https to http. Default: false.
+
+---The versions of HTTP.
+---@class nightjar.http_options
+---@field versions? string[] "1.1", "2" or both. With both, TLS connections use HTTP/2 if the server supports it. With "2" only, connections without TLS use HTTP/2 with prior knowledge. WebSockets, and proxies that forward requests, use HTTP/1.1. Without libnghttp2, HTTP/1.1 is used. Default: { "1.1" }.
 
 ---TLS.
 ---@class nightjar.tls_options

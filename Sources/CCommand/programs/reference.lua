@@ -846,6 +846,7 @@ return {
         "Whether Retry-After is respected. Retries and redirects wait. A 429 with a wait of at most retry.max_wait holds back all calls to the origin; a 503, or a 429 with a longer wait, holds back the calls for the same URL. false: the wait is only reported, as err.retry_after.", default = "true" },
       { "lenient_line_endings", "boolean",
         "Whether the lines of a response head may end with LF in place of CRLF, as some embedded devices send them.", default = "false" },
+      { "http", "nightjar.http_options", "The versions of HTTP." },
       { "cache", "boolean|nightjar.cache_options", "A cache by RFC 9111. true: 20 MiB in memory.", default = "false" },
       { "cookies", "boolean|nightjar.cookie_options",
         "Whether cookies are kept, and where. true: in memory.", default = "false" },
@@ -1202,6 +1203,13 @@ return {
     members = {
       { "max", "integer", "The number of redirects that are followed, 0 to 100.", default = "10" },
       { "allow_downgrade", "boolean", "Whether a redirect may lead from https to http.", default = "false" },
+    },
+  },
+  {
+    name = "nightjar.http_options", kind = "options", text = "The versions of HTTP.",
+    members = {
+      { "versions", "string[]",
+        "\"1.1\", \"2\" or both. With both, TLS connections use HTTP/2 if the server supports it. With \"2\" only, connections without TLS use HTTP/2 with prior knowledge. WebSockets, and proxies that forward requests, use HTTP/1.1. Without libnghttp2, HTTP/1.1 is used.", default = "{ \"1.1\" }" },
     },
   },
   {

@@ -42,6 +42,8 @@ int cns_probe_start(int descriptor);
 void cns_probe_stop(int descriptor);
 /* Returns the milliseconds since the peer has last acknowledged data or a probe; -1 if unknown. */
 int64_t cns_probe_silence(int descriptor);
+/* Returns the smoothed round-trip time in microseconds; -1 if unknown. */
+int64_t cns_round_trip(int descriptor);
 
 /* --- NetworkManager and the desktop portal, by libdbus-1, which is loaded on first use and never unloaded --- */
 

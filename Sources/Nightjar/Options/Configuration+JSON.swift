@@ -125,6 +125,9 @@ extension Configuration {
             Option(name: "network") { value, path, configuration throws(NightjarError) in
                 configuration.network = value == .null ? nil : try NetworkProfile(option: value, path)
             },
+            Option(name: "http") { value, path, configuration throws(NightjarError) in
+                try TransportConfiguration.httpOptions.apply(value, at: path, to: &configuration.transport)
+            },
             Option(name: "tls") { value, path, configuration throws(NightjarError) in
                 try TransportConfiguration.TLS.options.apply(value, at: path, to: &configuration.transport.tls)
             },

@@ -28,6 +28,9 @@ package final class TLSConnection {
         package var serverName: String?
         /// The permitted versions of TLS. Nil: those of the context's settings.
         package var versions: ClosedRange<TLSVersion>?
+        /// The protocols for ALPN in the format of the extension (RFC 7301 section 3.1). Empty: those of the context's
+        /// settings.
+        package var applicationProtocols: [UInt8] = []
         /// The session to resume. Nil: a full handshake.
         package var session: TLSSession?
         /// Whether the hybrid key exchange X25519MLKEM768 is offered first. Its ClientHello does not fit into one
@@ -101,6 +104,9 @@ package final class TLSConnection {
             SSL_set_min_proto_version(ssl, versions.lowerBound.number)
             SSL_set_max_proto_version(ssl, versions.upperBound.number)
         }
+        let protocols = options.applicationProtocols
+        // Unlike other functions, this one returns 0 on success.
+        if !protocols.isEmpty, SSL_set_alpn_protos(ssl, protocols, protocols.count) != 0 { throw TLSFailure.latest() }
         if let session = options.session { SSL_set_session(ssl, session.handle) }
         if !options.offersPostQuantum {
             let groups = [SSL_GROUP_X25519, SSL_GROUP_SECP256R1, SSL_GROUP_SECP384R1].map(UInt16.init)

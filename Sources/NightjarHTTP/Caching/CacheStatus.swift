@@ -109,7 +109,7 @@ extension StoredResponse {
 
     private func head(_ status: Int, _ reason: String, _ headers: Headers, length: Int) -> ResponseHead {
         ResponseHead(
-            status: status, reason: reason, minorVersion: minorVersion, headers: headers, contentLength: length)
+            status: status, reason: reason, version: version, headers: headers, contentLength: length)
     }
 }
 

@@ -2,7 +2,7 @@
 public struct StoredResponse: Sendable, Equatable {
     public var status: Int
     public var reason: String
-    public var minorVersion: Int
+    public var version: HTTPVersion
     /// The fields without connection fields. Section 3.1.
     public var headers: Headers
     public var trailers = Headers()
@@ -24,7 +24,7 @@ public struct StoredResponse: Sendable, Equatable {
     public init(_ head: ResponseHead, requested: Timestamp, received: Timestamp) {
         status = head.status
         reason = head.reason
-        minorVersion = head.minorVersion
+        version = head.version
         headers = head.headers
         self.requested = requested
         self.received = received

@@ -211,7 +211,8 @@ public struct HTTP1ResponseDecoder: Sendable {
         let contentLength: Int?
         if case .length(let count) = framing { contentLength = count } else { contentLength = nil }
         let head = ResponseHead(
-            status: line.status, reason: line.reason, minorVersion: line.minorVersion, headers: headers,
+            status: line.status, reason: line.reason, version: line.minorVersion == 0 ? .http1_0 : .http1_1,
+            headers: headers,
             contentLength: contentLength)
         connectionIsReusable = fields.keepsConnection(framing, status: line.status, minorVersion: line.minorVersion)
         guard !isUpgrade else {

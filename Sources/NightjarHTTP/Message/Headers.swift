@@ -20,7 +20,7 @@ public struct Headers: Sendable {
         fields = []
     }
 
-    init(reservingFields count: Int, bytes capacity: Int) {
+    package init(reservingFields count: Int, bytes capacity: Int) {
         bytes = []
         bytes.reserveCapacity(capacity)
         fields = []

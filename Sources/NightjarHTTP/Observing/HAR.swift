@@ -199,7 +199,7 @@ public struct HARWriter: Sendable {
             // Developer tools show a missing response as status 0.
             .init("status", .integer(Int64(head?.status ?? 0))),
             .init("statusText", .string(head?.reason ?? "")),
-            .init("httpVersion", .string(head.map { "HTTP/1.\($0.minorVersion)" } ?? "")),
+            .init("httpVersion", .string(head?.version.description ?? "")),
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(fields, request))),
             .init(

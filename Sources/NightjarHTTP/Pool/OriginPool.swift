@@ -1,15 +1,20 @@
 import DequeModule
 
-/// Assigns the connections of one origin to calls. Each connection carries one exchange at a time.
+/// Assigns the connections of one origin to calls. A connection of HTTP/1.1 carries one exchange at a time. A connection of
+/// HTTP/2 is shared by many exchanges, see the extension.
 ///
 ///     acquire ──▶ use       an idle connection, most recently used first, so that surplus connections age and expire
 ///             ──▶ connect   no idle connection can be used and the limit allows one more; the caller also waits, and
 ///                           gets the first connection that is available: the new one or a released one
-///             ──▶ wait      the limit is reached; first come, first served
+///             ──▶ share     a stream of a shared connection
+///             ──▶ wait      the limit is reached, or the origin may share the connection that is being opened; first
+///                           come, first served
 ///
 /// The pool does no I/O and reads no clock. It receives events and returns actions. `Moment` is the time type of a
 /// clock.
-public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Comparable> {
+public struct OriginPool<
+    Connection: AnyObject, SharedConnection: AnyObject, Waiter: AnyObject, Moment: Comparable
+> {
     /// A position in the wait queue.
     public struct Ticket: Hashable, Sendable {
         @usableFromInline let number: Int
@@ -20,6 +25,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
 
     public enum Acquired {
         case use(Connection)
+        case share(SharedConnection)
         case connect(Ticket)
         case wait(Ticket)
     }
@@ -62,6 +68,9 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @inlinable
     public var waitingCount: Int { waiting }
     public let limit: Int
+    /// Whether the origin's connections are shared. While it may be, only one connection is opened at a time, because
+    /// all waiters may be able to use it.
+    public private(set) var sharing: Sharing
 
     @usableFromInline var open = 0
     @usableFromInline var connecting = 0
@@ -73,9 +82,12 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     /// The ticket number of the first position in `queue`.
     @usableFromInline var firstNumber = 0
 
-    @inlinable
-    public init(limit: Int) {
+    /// The shared connections that accept further exchanges.
+    @usableFromInline var shared: [Shared] = []
+
+    public init(limit: Int, sharing: Sharing = .never) {
         self.limit = max(1, limit)
+        self.sharing = sharing
     }
 
     @inlinable
@@ -87,8 +99,9 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     @inlinable
     public mutating func acquire(_ waiter: Waiter, fresh: Bool = false) -> Acquired {
         if !fresh, let idle = idle.popLast() { return .use(idle.connection) }
+        if !shared.isEmpty, let connection = takeStream() { return .share(connection) }
         let ticket = enqueue(waiter)
-        guard open < limit else { return .wait(ticket) }
+        guard open < limit, connecting == 0 || sharing == .never else { return .wait(ticket) }
         open += 1
         connecting += 1
         return .connect(ticket)
@@ -106,13 +119,25 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
         return (oldest.connection, nextAttempt())
     }
 
-    /// Reports that an attempt to connect succeeded.
+    /// Reports that an attempt to connect succeeded, and that the connection carries one exchange at a time. The caller
+    /// must then start the attempts that ``takeAttempt()`` returns.
     @inlinable
     public mutating func connected() -> Placed {
         assert(connecting > 0)
         connecting -= 1
+        noSharing()
         return place()
     }
+
+    @usableFromInline
+    mutating func noSharing() { sharing = .never }
+
+    @usableFromInline
+    mutating func mustShare() { sharing = .always }
+
+    /// Returns a further attempt to start, if any.
+    @inlinable
+    public mutating func takeAttempt() -> Attempt? { nextAttempt() }
 
     /// Reports that the attempt for `ticket` failed.
     ///
@@ -252,7 +277,7 @@ public struct OriginPool<Connection: AnyObject, Waiter: AnyObject, Moment: Compa
     /// Each attempt belongs to a different waiter if possible, because a failed attempt is reported to its waiter.
     @inlinable
     mutating func nextAttempt() -> Attempt? {
-        guard waiting > connecting, open < limit else { return nil }
+        guard waiting > connecting, open < limit, connecting == 0 || sharing == .never else { return nil }
         var before = connecting
         for (index, place) in queue.enumerated() {
             guard let waiter = place else { continue }

@@ -27,7 +27,7 @@ package struct WebSocketKey: Sendable {
     ///
     /// - Throws: `protocol` if the server has not accepted this handshake.
     package func check(_ head: ResponseHead, sha1: Hash) throws(NightjarError) {
-        guard head.minorVersion >= 1 else { throw .failedHandshake("the server responded with HTTP/1.0") }
+        guard head.version != .http1_0 else { throw .failedHandshake("the server responded with HTTP/1.0") }
         let upgrade = head.headers.values("Upgrade")
         guard upgrade.count == 1, ASCII.equalIgnoringCase(upgrade[0].utf8, "websocket".utf8) else {
             throw .failedHandshake("the Upgrade field must be \"websocket\", got \(shown(upgrade))")

@@ -13,7 +13,7 @@ enum StoredRecord {
         writer.bytes.append(version)
         writer.bytes.append(response.isDecoded ? 1 : 0)
         writer.number(response.status)
-        writer.number(response.minorVersion)
+        writer.number(response.version.rawValue)
         writer.number(response.contentLength)
         writer.moment(response.requested)
         writer.moment(response.received)
@@ -37,12 +37,13 @@ enum StoredRecord {
         return bytes.withUnsafeBytes { bytes in
             var reader = Reader(rest: bytes)
             guard reader.byte() == version, let isDecoded = reader.byte(), isDecoded <= 1,
-                let status = reader.number(), let minorVersion = reader.number(), let length = reader.number(),
+                let status = reader.number(), let number = reader.number(),
+                let httpVersion = HTTPVersion(rawValue: number), let length = reader.number(),
                 length >= 0, let requested = reader.moment(), let received = reader.moment(),
                 let reason = reader.text(), let headers = reader.headers(), let trailers = reader.headers(),
                 let count = reader.count()
             else { return nil }
-            let head = ResponseHead(status: status, reason: reason, minorVersion: minorVersion, headers: headers)
+            let head = ResponseHead(status: status, reason: reason, version: httpVersion, headers: headers)
             var response = StoredResponse(head, requested: requested, received: received)
             response.trailers = trailers
             response.isDecoded = isDecoded == 1
@@ -60,7 +61,7 @@ enum StoredRecord {
         }
     }
 
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     /// The maximum size of a record in bytes. Responses with larger headers are not stored.
     private static let largest = 1 << 20
 

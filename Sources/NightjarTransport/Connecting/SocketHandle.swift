@@ -44,6 +44,12 @@ struct SocketHandle {
 
     func stopProbing() { cns_probe_stop(descriptor) }
 
+    /// The smoothed round-trip time. Nil if unknown.
+    var roundTrip: TimeAmount? {
+        let microseconds = cns_round_trip(descriptor)
+        return microseconds < 0 ? nil : .microseconds(microseconds)
+    }
+
     /// The time since the peer last acknowledged data or a probe, in units of a few milliseconds. Nil if unknown.
     var silence: TimeAmount? {
         let milliseconds = cns_probe_silence(descriptor)

@@ -6,6 +6,11 @@ public struct TransportConfiguration: Sendable {
     public var connectionsPerHost = 64
     /// The time for which an idle connection is kept open. Default: 60 s.
     public var idleConnectionLifetime = Duration.seconds(60)
+    /// The versions of HTTP that connections may use: HTTP/1.1, HTTP/2, or both. With both, TLS connections use HTTP/2 if
+    /// the server supports it (ALPN, RFC 7301), and connections without TLS use HTTP/1.1. With HTTP/2 only, connections
+    /// without TLS use HTTP/2 with prior knowledge (RFC 9113 section 3.3). Proxies that forward requests, and WebSockets,
+    /// use HTTP/1.1.
+    public var versions: Set<HTTPVersion> = [.http1_1]
     /// Trust, versions and algorithms of TLS.
     public var tls = TLS()
     /// The proxy settings. By default, they are read once from the environment, when the client is created.

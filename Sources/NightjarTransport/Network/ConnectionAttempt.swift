@@ -1,226 +1,103 @@
 import NIOCore
-import NIOPosix
 import NightjarHTTP
 
-/// Opens one connection along its route: TCP with fallback between addresses (RFC 8305, by SwiftNIO), the proxy's
-/// handshake, and the origin's TLS.
+/// Opens one connection for the pool of a host.
+///
+///     pending ──open──▶ ended: the connection belongs to the pool
+///        └── failure, timeout, retirement ──▶ ended
 final class ConnectionAttempt {
-    private let connector: Connector
-    private let connection: HTTP1Connection
-    private let origin: Origin
-    private let route: Route
-    private let timeout: TimeAmount
+    let transport: NetworkTransport
+    let connector: Connector
+    let host: NetworkTransport.Host
+    /// The ticket of the exchange for which the connection is opened.
+    let ticket: NetworkTransport.Pool.Ticket
+    /// The timeout that the exchange has requested.
+    let requestedTimeout: Duration?
+    /// The timeout of connecting a socket. ``timer`` limits all steps together.
+    let timeout: TimeAmount
+    private(set) var isPending = true
+    /// The progress of opening.
+    var opening = ConnectionOpening()
+    /// The channel whose handshakes are in progress.
+    var channel: (any Channel)?
+    /// The last challenge of the handshake.
+    private(set) var challenge: ConnectionChallenge?
+    /// Fires if the connection does not open in time.
+    private var timer: Scheduled<Void>?
     /// The origin's addresses that have not been tried, for a SOCKS proxy that does not resolve the name itself.
-    private var addresses: ArraySlice<SocketAddress> = []
+    var addresses: ArraySlice<SocketAddress> = []
     /// The lookup of the host to which the socket connects. Nil if none is needed.
-    private var lookUp: LookUpClock?
+    var lookUp: LookUpClock?
     /// The peer to which a handshake is repeated without the hybrid key exchange. The message with that key exchange
     /// takes two packets, and some middleboxes reset such connections.
-    private var classicalPeer: String?
+    var classicalPeer: String?
 
-    /// - Parameter timeout: The timeout of connecting a socket. The connection's timer limits all steps together.
-    init(_ connector: Connector, _ connection: HTTP1Connection, timeout: TimeAmount) {
+    /// - Parameter timeout: limits all steps together; nil: the default of 130 s.
+    init(
+        _ transport: NetworkTransport, _ connector: Connector, to host: NetworkTransport.Host,
+        for ticket: NetworkTransport.Pool.Ticket, timeout: Duration?
+    ) {
+        self.transport = transport
         self.connector = connector
-        self.connection = connection
-        self.timeout = timeout
-        origin = connection.host.origin
-        route = connection.host.route
+        self.host = host
+        self.ticket = ticket
+        requestedTimeout = timeout
+        self.timeout = .nanoseconds(
+            timeout?.nanosecondsClamped ?? ConnectionAttempt.longestAttempt.nanoseconds)
     }
 
-    func begin() {
-        switch route {
-        case .direct: open(host: origin.host, port: origin.port)
-        case .socket(let socket): expect(bootstrap.connect(unixDomainSocketPath: socket.path))
-        case .tunnelled(let proxy) where proxy.kind == .socks5: lookUpOrigin(proxy)
-        case .forwarded(let proxy), .tunnelled(let proxy): open(host: proxy.host, port: proxy.port)
-        }
+    func start() {
+        timer = connector.loop.assumeIsolated().scheduleTask(in: timeout) { self.timedOut() }
+        begin()
     }
 
-    private func lookUpOrigin(_ proxy: ProxyAddress) {
-        guard (try? SocketAddress(ipAddress: origin.host, port: 0)) == nil else {
-            return open(host: proxy.host, port: proxy.port)
-        }
-        connector.resolver.addresses(origin.host, origin.port).assumeIsolated().whenComplete { [self] result in
-            guard connection.isConnecting else { return }
-            switch result {
-            case .success(let found) where !found.isEmpty:
-                addresses = found[...]
-                open(host: proxy.host, port: proxy.port)
-            case .success:
-                connection.connectFailed(ConnectFailure.notFound(origin.host, nil))
-            case .failure(let error):
-                connection.connectFailed(ConnectFailure.notFound(origin.host, error))
-            }
-        }
+    private func timedOut() {
+        failed(
+            challenge?.isPending == true
+                ? ConnectFailure.undecided(host.origin, timeout)
+                : ConnectFailure.timeout(host.origin, through: host.route.proxy, timeout))
     }
 
-    // MARK: The socket
-
-    private var bootstrap: ClientBootstrap {
-        ClientBootstrap(group: connector.loop)
-            .connectTimeout(timeout)
-            .channelInitializer { [connector] channel in
-                connector.watch(channel)
-                return channel.eventLoop.makeSucceededVoidFuture()
-            }
-            .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
+    /// Requests a decision of the callers whose exchanges wait for the connection.
+    func challenged(_ challenge: ConnectionChallenge) {
+        guard isPending, let loop = channel?.eventLoop else { return }
+        self.challenge = challenge
+        if host.requestDecision(challenge) { return }
+        // A connection for which no exchange waits is not opened without the caller's decision.
+        let decision: ConnectionChallenge.Decision =
+            host.pool.waitingCount > 0 ? .useDefault : .fail(TransportHost.abandoned)
+        loop.assumeIsolated().execute { challenge.decide(decision) }
     }
 
-    private func open(host: String, port: Int) {
-        if let address = try? SocketAddress(ipAddress: host, port: port) {
-            expect(bootstrap.connect(to: address))
-        } else {
-            let clock = LookUpClock(connector.resolver, host, port)
-            lookUp = clock
-            let channel = bootstrap.resolver(clock).connect(host: host, port: port)
-            channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(host, port) }
-            expect(channel)
-        }
+    // MARK: Ending
+
+    func failed(_ error: NightjarError) {
+        let channel = channel
+        guard end() else { return }
+        channel?.close(promise: nil)
+        transport.connectFailed(self, error)
     }
 
-    private func expect(_ channel: EventLoopFuture<any Channel>) {
-        channel.assumeIsolated().whenComplete { [self] result in
-            switch result {
-            case .success(let channel): opened(channel)
-            case .failure(let error):
-                connection.connectFailed(ConnectFailure.describe(error, connection.host.connectedPeer))
-            }
-        }
+    /// Ends the attempt because its connection must not be used. The waiter acquires another connection.
+    func retire() {
+        let channel = channel
+        guard end() else { return }
+        channel?.close(promise: nil)
+        transport.reopen(self)
     }
 
-    private func opened(_ channel: any Channel) {
-        guard connection.isConnecting else { return channel.close(promise: nil) }
-        connection.channel = channel
-        switch route {
-        case .direct, .socket:
-            finish(channel, SocketHandle(channel))
-        case .forwarded(let proxy):
-            connection.opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
-            let socket = SocketHandle(channel)
-            if proxy.kind == .https {
-                secure(channel, connection.host.connectedPeer, socket) { [self] tls in complete(channel, nil, tls) }
-            } else {
-                complete(channel, socket, nil)
-            }
-        case .tunnelled(let proxy) where proxy.kind == .https:
-            secure(channel, connection.host.connectedPeer, SocketHandle(channel)) { [self] _ in
-                requestTunnel(channel, proxy, nil)
-            }
-        case .tunnelled(let proxy):
-            requestTunnel(channel, proxy, SocketHandle(channel))
-        }
+    /// Returns false if the attempt has ended before.
+    func end() -> Bool {
+        guard isPending else { return false }
+        isPending = false
+        challenge?.withdraw()
+        challenge = nil
+        channel = nil
+        timer?.cancel()
+        timer = nil
+        return true
     }
 
-    // MARK: The tunnel
-
-    /// - Parameter socket: The channel's socket; nil if the connection to the proxy uses TLS.
-    private func requestTunnel(_ channel: any Channel, _ proxy: ProxyAddress, _ socket: SocketHandle?) {
-        let machine: TunnelHandshake.Machine
-        switch proxy.kind {
-        case .http, .https:
-            machine = .connect(ConnectTunnel(to: origin, through: proxy, userAgent: connector.userAgent))
-        case .socks5, .socks5h:
-            machine = .socks(SOCKS5(to: origin, address: addresses.popFirst()?.ipAddress, through: proxy))
-        }
-        let handshake = TunnelHandshake(machine, with: connection.host.connectedPeer) { [self] result in
-            do throws(NightjarError) {
-                try result.get()
-                guard connection.isConnecting else { return }
-                finish(channel, socket)
-            } catch {
-                tunnelFailed(error, channel, proxy)
-            }
-        }
-        add(handshake, to: channel)
-    }
-
-    private func tunnelFailed(_ error: NightjarError, _ channel: any Channel, _ proxy: ProxyAddress) {
-        // An error with a code may concern only this address, so the next address of the origin is tried.
-        guard error.code != 0, !addresses.isEmpty, connection.isConnecting else { return fail(error, channel) }
-        channel.close(promise: nil)
-        open(host: proxy.host, port: proxy.port)
-    }
-
-    // MARK: The origin
-
-    /// Starts the origin's TLS if necessary. Called when the channel is connected to the origin.
-    ///
-    /// - Parameter socket: The channel's socket; nil if the channel already uses TLS. Data must then not be written
-    ///   directly to the socket.
-    private func finish(_ channel: any Channel, _ socket: SocketHandle?) {
-        connection.opening.connected(after: lookUp, usesTLS: origin.isTLS)
-        guard origin.isTLS else { return complete(channel, socket, nil) }
-        secure(channel, Peer(origin), socket) { [self] tls in complete(channel, nil, tls) }
-    }
-
-    /// Performs a TLS handshake with a peer, which is the origin or a proxy. Before, checks the files of its client
-    /// certificate for changes.
-    private func secure(
-        _ channel: any Channel, _ peer: Peer, _ socket: SocketHandle?, then: @escaping (TLSHandler) -> Void
-    ) {
-        guard connector.tls.identities.areInFiles(for: peer) else {
-            return startHandshake(channel, peer, socket, then: then)
-        }
-        connector.tls.identities.check(for: peer) { [self] in
-            guard connection.isConnecting else { return }
-            guard channel.isActive else { return fail(ConnectFailure.describe(nil, peer), channel) }
-            startHandshake(channel, peer, socket, then: then)
-        }
-    }
-
-    private func startHandshake(
-        _ channel: any Channel, _ peer: Peer, _ socket: SocketHandle?, then: @escaping (TLSHandler) -> Void
-    ) {
-        let isRepeated = classicalPeer == peer.place
-        let isClassical = isRepeated || connector.tls.isClassical(peer)
-        do throws(NightjarError) {
-            let request: HandshakeChallenges.Request? =
-                connector.requestsDecisions
-                ? { [connection] subject, resume in
-                    connection.challenged(ConnectionChallenge(subject, from: peer, resume: resume))
-                } : nil
-            let handler = try connector.tls.handler(
-                for: peer, socket: socket, isClassical: isClassical, request: request
-            ) {
-                [self] handler, result in
-                guard connection.isConnecting else { return }
-                switch result {
-                case .success:
-                    if isRepeated { connector.tls.rememberClassical(peer) }
-                    then(handler)
-                case .failure where handler.wasResetAtOnce && !isClassical && classicalPeer == nil:
-                    classicalPeer = peer.place
-                    channel.close(promise: nil)
-                    begin()
-                case .failure(let error): fail(error, channel)
-                }
-            }
-            add(handler, to: channel)
-        } catch {
-            fail(error, channel)
-        }
-    }
-
-    /// Adds the connection's handler to the channel, which is ready for requests.
-    private func complete(_ channel: any Channel, _ socket: SocketHandle?, _ tls: TLSHandler?) {
-        guard add(connection, to: channel) else { return }
-        connection.opened(socket, tls)
-    }
-
-    /// Adds a handler to the channel. If the channel has closed, fails the attempt and returns false.
-    @discardableResult
-    private func add(_ handler: any ChannelHandler, to channel: any Channel) -> Bool {
-        do {
-            try channel.pipeline.syncOperations.addHandler(handler)
-            return true
-        } catch {
-            fail(error, channel)
-            return false
-        }
-    }
-
-    private func fail(_ error: any Error, _ channel: any Channel) {
-        connection.connectFailed(ConnectFailure.describe(error, connection.host.connectedPeer))
-        channel.close(promise: nil)
-    }
+    /// The default timeout. Linux gives up connecting to a silent peer after about the same time.
+    private static let longestAttempt = TimeAmount.seconds(130)
 }

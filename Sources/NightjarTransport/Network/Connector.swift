@@ -35,22 +35,4 @@ final class Connector: @unchecked Sendable {
         channels[id] = channel
         channel.closeFuture.assumeIsolated().whenComplete { [weak self] _ in self?.channels[id] = nil }
     }
-
-    /// Opens a connection. `timeout` limits all steps together; nil: the default of 130 s.
-    func connect(_ connection: HTTP1Connection, timeout: Duration?) {
-        let maximumWait = TimeAmount.nanoseconds(timeout?.nanosecondsClamped ?? Connector.longestAttempt.nanoseconds)
-        let origin = connection.host.origin
-        let proxy = connection.host.route.proxy
-        connection.connectTimer = loop.assumeIsolated().scheduleTask(in: maximumWait) {
-            let isChallenged = connection.challenge?.isPending == true
-            connection.connectFailed(
-                isChallenged
-                    ? ConnectFailure.undecided(origin, maximumWait)
-                    : ConnectFailure.timeout(origin, through: proxy, maximumWait))
-        }
-        ConnectionAttempt(self, connection, timeout: maximumWait).begin()
-    }
-
-    /// The default timeout. Linux gives up connecting to a silent peer after about the same time.
-    private static let longestAttempt = TimeAmount.seconds(130)
 }

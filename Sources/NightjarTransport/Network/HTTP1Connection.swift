@@ -3,28 +3,23 @@ import NightjarHTTP
 
 /// The last handler in the channel of an HTTP/1.1 connection. Converts bytes to the events of an exchange.
 ///
-///     connecting ──open──▶ idle ──start──▶ busy ──end, reusable──▶ idle
-///          └───────────────┴─────────────────┴──── failure, close ────▶ closed
+///     idle ──start──▶ busy ──end, reusable──▶ idle
+///      └───────────────┴── failure, close ──▶ closed
 ///
 /// One exchange at a time, without pipelining. Protocol violations close the connection.
-final class HTTP1Connection: ChannelInboundHandler {
+final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    enum Phase { case connecting, idle, busy, closed }
+    enum Phase { case idle, busy, closed }
 
     /// A strong reference, because an unowned reference costs two atomic operations at each use. The transport releases
     /// a connection when the connection is closed.
     private let transport: NetworkTransport
     let host: NetworkTransport.Host
-    /// The ticket of the exchange for which the connection was opened.
-    let attempt: NetworkTransport.Pool.Ticket
+    let record: ConnectionRecord
 
-    var phase = Phase.connecting
-    /// The progress of opening, as reported by the connection attempt.
-    var opening = ConnectionOpening()
-    /// Nil until the connection is open.
-    private(set) var record: ConnectionRecord?
+    var phase = Phase.idle
     var context: ChannelHandlerContext?
     private var decoder: HTTP1ResponseDecoder
     /// The socket for direct writes. Nil over TLS, and after data was written through the channel.
@@ -49,56 +44,22 @@ final class HTTP1Connection: ChannelInboundHandler {
     var timeout: Scheduled<Void>?
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
-    /// The channel while the connection is being opened. This handler may not be in it yet.
-    var channel: (any Channel)?
     private var probe = ConnectionProbe()
-    /// The last challenge of the handshake.
-    var challenge: ConnectionChallenge?
-    /// Fires if the connection does not open in time.
-    var connectTimer: Scheduled<Void>?
 
-    init(transport: NetworkTransport, host: NetworkTransport.Host, attempt: NetworkTransport.Pool.Ticket) {
+    init(
+        transport: NetworkTransport, host: NetworkTransport.Host, record: ConnectionRecord, socket: SocketHandle?,
+        tls: TLSHandler?
+    ) {
         self.transport = transport
         self.host = host
-        self.attempt = attempt
+        self.record = record
+        self.socket = socket
+        self.tls = tls
         decoder = HTTP1ResponseDecoder(limits: transport.decoderLimits)
     }
 
-    // MARK: Opening
-
-    /// Passes the open connection to the pool. Called by the connection attempt.
-    func opened(_ socket: SocketHandle?, _ tls: TLSHandler?) {
-        guard phase == .connecting else { return }
-        self.socket = socket
-        self.tls = tls
-        challenge = nil
-        channel = nil
-        phase = .idle
-        record = opening.finished(context?.channel.remoteAddress, host.origin.isTLS ? tls?.details : nil)
-        connectTimer?.cancel()
-        connectTimer = nil
-        transport.connected(self)
-    }
-
-    func connectFailed(_ error: NightjarError) {
-        if endOpening() { transport.connectFailed(self, error) }
-    }
-
-    private func endOpening() -> Bool {
-        guard phase == .connecting else { return false }
-        phase = .closed
-        challenge?.withdraw()
-        connectTimer?.cancel()
-        connectTimer = nil
-        channel.take()?.close(promise: nil)
-        return true
-    }
-
-    var isConnecting: Bool { phase == .connecting }
-
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
-        if phase == .closed { context.close(promise: nil) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
@@ -312,7 +273,7 @@ final class HTTP1Connection: ChannelInboundHandler {
             transport.lostIdle(self)
         case .busy:
             endOfStream()
-        case .connecting, .closed:
+        case .closed:
             break
         }
         context.fireChannelInactive()
@@ -336,7 +297,7 @@ final class HTTP1Connection: ChannelInboundHandler {
         switch phase {
         case .busy: fail(ConnectionFailure.describe(error, responseHasStarted: responseHasStarted))
         case .idle: close()
-        case .connecting, .closed: break
+        case .closed: break
         }
     }
 
@@ -370,17 +331,15 @@ final class HTTP1Connection: ChannelInboundHandler {
         transport.lostIdle(self)
     }
 
-    /// Ensures that no further exchange uses the connection. An exchange that waits for the connection to open acquires
-    /// another connection.
+    /// Ensures that no further exchange uses the connection.
     func retire() {
         isRetired = true
-        if phase == .idle { close() } else if endOpening() { transport.reopen(self) }
+        if phase == .idle { close() }
     }
 
     /// Ends all work because the client closes.
     func abort(_ error: NightjarError) {
         switch phase {
-        case .connecting: connectFailed(error)
         case .idle: close()
         case .busy: fail(error)
         case .closed: break

@@ -8,7 +8,7 @@ final class NetworkExchange: Exchange {
     private enum State {
         case acquiring
         case waiting(NetworkTransport.Pool.Ticket)
-        case active(HTTP1Connection)
+        case active(any ExchangeCarrier)
         case ended
     }
 
@@ -45,6 +45,15 @@ final class NetworkExchange: Exchange {
         state = .active(connection)
         receiver?.exchangeStarted(on: connection.record, isReused: reused)
         connection.start(self, reused: reused)
+    }
+
+    /// Starts the exchange on a stream of a shared connection.
+    func start(on connection: HTTP2Connection) {
+        let reused = connection.isReused
+        receiver?.exchangeStarted(on: connection.record, isReused: reused)
+        // The receiver may have cancelled the exchange.
+        guard receiver != nil else { return connection.releaseUnused() }
+        connection.start(self, reused: reused) { state = .active($0) }
     }
 
     func connectFailed(_ error: NightjarError) {
@@ -97,7 +106,7 @@ final class NetworkExchange: Exchange {
         case .waiting(let ticket):
             host.pool.cancel(ticket)
             host.exchangeWasCancelled()
-        case .active(let connection): connection.abandon()
+        case .active(let carrier): carrier.abandon()
         case .acquiring, .ended: break
         }
     }
@@ -111,26 +120,38 @@ final class NetworkExchange: Exchange {
     }
 
     func pause() {
-        if case .active(let connection) = state { connection.isReading = false }
+        if case .active(let carrier) = state { carrier.isReading = false }
     }
 
     func resume() {
-        if case .active(let connection) = state { connection.isReading = true }
+        if case .active(let carrier) = state { carrier.isReading = true }
     }
 
     func send(_ part: ByteBuffer) {
-        if case .active(let connection) = state { connection.send(part) }
+        if case .active(let carrier) = state { carrier.send(part) }
     }
 
     var unsentBytes: Int {
-        if case .active(let connection) = state { connection.unsentBytes } else { 0 }
+        if case .active(let carrier) = state { carrier.unsentBytes } else { 0 }
     }
 
     var sentBytes: Int {
-        if case .active(let connection) = state { connection.sentBytes } else { 0 }
+        if case .active(let carrier) = state { carrier.sentBytes } else { 0 }
     }
 
     func endBody() {
-        if case .active(let connection) = state { connection.endBody() }
+        if case .active(let carrier) = state { carrier.endBody() }
     }
+}
+
+/// The connection or the stream that carries an exchange.
+protocol ExchangeCarrier: AnyObject {
+    /// Whether the response is read. If false, flow control slows down the peer.
+    var isReading: Bool { get set }
+    func send(_ part: ByteBuffer)
+    func endBody()
+    var unsentBytes: Int { get }
+    var sentBytes: Int { get }
+    /// Ends an exchange in progress.
+    func abandon()
 }

@@ -7,14 +7,14 @@ import NightjarHTTP
 ///
 /// Used on the loop after its creation. `Sendable` only because a timer retains the transport.
 public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
-    typealias Pool = OriginPool<HTTP1Connection, NetworkExchange, NIODeadline>
+    typealias Pool = OriginPool<HTTP1Connection, HTTP2Connection, NetworkExchange, NIODeadline>
 
     typealias Host = TransportHost
 
     private struct HostKey: Hashable {
         let origin: Origin
-        /// Whether a proxy must open a tunnel to an http origin.
-        let needsTunnel: Bool
+        /// Whether the connections are for WebSockets: they use HTTP/1.1, and a proxy must open a tunnel to an http origin.
+        let isForUpgrades: Bool
     }
 
     private let loop: any EventLoop
@@ -26,10 +26,11 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private let proxies: ProxyRules
     private var hosts: [HostKey: Host] = [:]
     private var latestHost: Host?
-    /// Connections that are open or being opened.
+    var attempts: [ObjectIdentifier: ConnectionAttempt] = [:]
     private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
+    var sharedConnections: [ObjectIdentifier: HTTP2Connection] = [:]
     private var dueAttempts = Deque<(Host, Pool.Attempt)>()
-    private var isConnecting = false
+    private var isStartingAttempts = false
     private var expiry: Scheduled<Void>?
     private var hostsBeforeSweep = 64
     private var isShutDown = false
@@ -86,9 +87,10 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         probeEnd = nil
         expiry?.cancel()
         expiry = nil
-        for connection in connections.values {
-            connection.abort(NightjarError(.cancelled, "the client was closed"))
-        }
+        let error = NightjarError(.cancelled, "the client was closed")
+        for attempt in attempts.values { attempt.failed(error) }
+        for connection in connections.values { connection.abort(error) }
+        for connection in sharedConnections.values { connection.abort(error) }
         connector.shutDown()
     }
 
@@ -96,24 +98,26 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     private func host(for request: PreparedRequest) throws(NightjarError) -> Host {
         let host = try host(for: request.origin)
-        // A proxy that forwards requests does not forward upgrades. RFC 6455 section 4.1.
-        guard case .upgrade = request.body, case .forwarded = host.route else { return host }
-        return try self.host(for: request.origin, needsTunnel: true)
+        guard case .upgrade = request.body else { return host }
+        // A proxy that forwards requests does not forward upgrades (RFC 6455 section 4.1), and HTTP/2 has none.
+        if case .forwarded = host.route {} else if host.versions == .http1 { return host }
+        return try self.host(for: request.origin, isForUpgrades: true)
     }
 
-    private func host(for origin: Origin, needsTunnel: Bool = false) throws(NightjarError) -> Host {
-        if !needsTunnel, let latestHost, latestHost.origin == origin { return latestHost }
-        let key = HostKey(origin: origin, needsTunnel: needsTunnel)
+    private func host(for origin: Origin, isForUpgrades: Bool = false) throws(NightjarError) -> Host {
+        if !isForUpgrades, let latestHost, latestHost.origin == origin { return latestHost }
+        let key = HostKey(origin: origin, isForUpgrades: isForUpgrades)
         let host: Host
         if let known = hosts[key] {
             host = known
         } else {
             forgetUnusedHosts()
-            let route = try Route(to: origin, needsTunnel: needsTunnel, socket: configuration.unixSocket, proxies)
-            host = Host(origin, route, limit: configuration.connectionsPerHost)
+            let route = try Route(to: origin, needsTunnel: isForUpgrades, socket: configuration.unixSocket, proxies)
+            let versions = isForUpgrades ? .http1 : configuration.versions(for: origin, route)
+            host = Host(origin, route, limit: configuration.connectionsPerHost, versions: versions)
             hosts[key] = host
         }
-        if !needsTunnel { latestHost = host }
+        if !isForUpgrades { latestHost = host }
         return host
     }
 
@@ -132,6 +136,8 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         switch host.pool.acquire(exchange, fresh: fresh) {
         case .use(let connection):
             exchange.start(on: connection, reused: true)
+        case .share(let connection):
+            exchange.start(on: connection)
         case .connect(let ticket):
             exchange.wait(ticket)
             connect(host, for: ticket, timeout: exchange.connectTimeout)
@@ -147,34 +153,51 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     /// Starts an attempt. An attempt may fail immediately and cause the next attempt. The next attempt is then queued,
     /// because recursion could overflow the stack if many exchanges wait.
-    private func connect(_ host: Host, _ attempt: Pool.Attempt?) {
+    func connect(_ host: Host, _ attempt: Pool.Attempt?) {
         guard let attempt else { return }
         dueAttempts.append((host, attempt))
-        guard !isConnecting else { return }
-        isConnecting = true
+        guard !isStartingAttempts else { return }
+        isStartingAttempts = true
         while let (host, attempt) = dueAttempts.popFirst(), !isShutDown {
             connect(host, for: attempt.ticket, timeout: attempt.waiter.connectTimeout)
         }
-        isConnecting = false
+        isStartingAttempts = false
     }
 
     private func connect(_ host: Host, for ticket: Pool.Ticket, timeout: Duration?) {
-        let connection = HTTP1Connection(transport: self, host: host, attempt: ticket)
-        connections[ObjectIdentifier(connection)] = connection
-        connector.connect(connection, timeout: timeout)
+        let attempt = ConnectionAttempt(self, connector, to: host, for: ticket, timeout: timeout)
+        attempts[ObjectIdentifier(attempt)] = attempt
+        attempt.start()
     }
 
     // MARK: Events of connections
 
-    func connected(_ connection: HTTP1Connection) {
+    func connected(_ attempt: ConnectionAttempt, _ connection: HTTP1Connection) {
+        attempts[ObjectIdentifier(attempt)] = nil
+        connections[ObjectIdentifier(connection)] = connection
         place(connection, connection.host.pool.connected(), reused: false)
+        startAttempts(attempt.host)
     }
 
-    func connectFailed(_ connection: HTTP1Connection, _ error: NightjarError) {
-        connections[ObjectIdentifier(connection)] = nil
-        let (failed, next) = connection.host.pool.connectFailed(for: connection.attempt)
-        connect(connection.host, next)
-        failed?.connectFailed(connection.host.isLocal ? error : OfflineCheck.explained(error))
+    /// Starts the attempts that the waiters of a host need.
+    func startAttempts(_ host: Host) {
+        while !isShutDown, let attempt = host.pool.takeAttempt() { connect(host, attempt) }
+    }
+
+    func connectFailed(_ attempt: ConnectionAttempt, _ error: NightjarError) {
+        attempts[ObjectIdentifier(attempt)] = nil
+        // The attempt was made for all that wait, if they may share its connection and their timeouts are not longer.
+        let others =
+            attempt.host.pool.sharing == .never
+            ? []
+            : attempt.host.pool.removeWaiters {
+                error.kind != .timeout || $0.connectTimeout == attempt.requestedTimeout
+            }
+        let (failed, next) = attempt.host.pool.connectFailed(for: attempt.ticket)
+        connect(attempt.host, next)
+        let error = attempt.host.isLocal ? error : OfflineCheck.explained(error)
+        failed?.connectFailed(error)
+        for exchange in others { exchange.connectFailed(error) }
     }
 
     /// Assigns a connection whose exchange is complete to the next exchange, or parks it as an idle connection.
@@ -223,16 +246,20 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     /// before are not used for further exchanges.
     package func setPinning(_ mode: Pinning.Mode) {
         guard connector.tls.pins.set(mode) else { return }
-        for connection in Array(connections.values) where isPinned(connection.host) { connection.retire() }
+        retire(where: isPinned)
     }
 
     /// Forgets the client certificates that the caller has chosen. Connections that may use one are not used for further
     /// exchanges.
     package func forgetChosenCertificates() {
-        for connection in Array(connections.values) where usesChosenCertificate(connection.host) {
-            connection.retire()
-        }
+        retire(where: usesChosenCertificate)
         connector.tls.forgetChosenCertificates()
+    }
+
+    private func retire(where isAffected: (Host) -> Bool) {
+        for connection in Array(connections.values) where isAffected(connection.host) { connection.retire() }
+        for connection in Array(sharedConnections.values) where isAffected(connection.host) { connection.retire() }
+        for attempt in Array(attempts.values) where isAffected(attempt.host) { attempt.retire() }
     }
 
     private func usesChosenCertificate(_ host: Host) -> Bool {
@@ -248,10 +275,10 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     }
 
     /// Opens another connection for the waiter of an attempt that has been abandoned.
-    func reopen(_ connection: HTTP1Connection) {
-        connections[ObjectIdentifier(connection)] = nil
-        let (waiter, next) = connection.host.pool.connectFailed(for: connection.attempt)
-        connect(connection.host, next)
+    func reopen(_ attempt: ConnectionAttempt) {
+        attempts[ObjectIdentifier(attempt)] = nil
+        let (waiter, next) = attempt.host.pool.connectFailed(for: attempt.ticket)
+        connect(attempt.host, next)
         if let waiter { acquire(for: waiter, fresh: true) }
     }
 
@@ -259,9 +286,10 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     private var lifetime: TimeAmount { .nanoseconds(configuration.idleConnectionLifetime.nanosecondsClamped) }
 
-    private func armExpiry() {
+    func armExpiry() {
         guard expiry == nil, !isShutDown else { return }
-        guard let oldest = hosts.values.compactMap(\.pool.oldestIdle).min() else { return watch.stop() }
+        let moments = hosts.values.flatMap { [$0.pool.oldestIdle, $0.pool.oldestIdleShared] }
+        guard let oldest = moments.compactMap({ $0 }).min() else { return watch.stop() }
         expiry = loop.scheduleTask(deadline: oldest + lifetime) { self.expire() }
     }
 
@@ -279,6 +307,10 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         for host in hosts.values {
             for connection in host.pool.expire(idleSince: moment) {
                 connections[ObjectIdentifier(connection)] = nil
+                connection.close()
+            }
+            for connection in host.pool.expireShared(idleSince: moment) {
+                sharedConnections[ObjectIdentifier(connection)] = nil
                 connection.close()
             }
         }

@@ -46,6 +46,18 @@ struct OutgoingBody {
         }
     }
 
+    /// A body for HTTP/2, whose frames mark its end.
+    init(unframed body: RequestBody, _ framing: BodyFraming) {
+        if case .length = framing { encoder = HTTP1BodyEncoder(framing) } else { encoder = HTTP1BodyEncoder(.upgrade) }
+        switch (body, framing) {
+        case (.none, _), (_, .absent), (_, .length(0)): break
+        case (.bytes(let bytes), _): source = .bytes(bytes)
+        case (_, .length(let length)): source = .stream(remaining: length, isRequested: false)
+        case (_, .chunked): source = .stream(remaining: nil, isRequested: false)
+        case (_, .upgrade): source = .awaitsUpgrade
+        }
+    }
+
     var isComplete: Bool {
         if case .none = source { pending.isEmpty } else { false }
     }

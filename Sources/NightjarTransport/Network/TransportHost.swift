@@ -5,9 +5,12 @@ import NightjarHTTP
 final class TransportHost {
     let origin: Origin
     let route: Route
+    /// The versions of HTTP that connections may use.
+    let versions: HTTPVersions
     var pool: NetworkTransport.Pool
 
-    init(_ origin: Origin, _ route: Route, limit: Int) {
+    init(_ origin: Origin, _ route: Route, limit: Int, versions: HTTPVersions) {
+        self.versions = versions
         self.origin = origin
         self.route = route
         isLocal =
@@ -16,7 +19,7 @@ final class TransportHost {
             case .socket: true
             case .forwarded(let proxy), .tunnelled(let proxy): Origin.isLoopback(proxy.host)
             }
-        pool = NetworkTransport.Pool(limit: limit)
+        pool = NetworkTransport.Pool(limit: limit, sharing: versions.sharing)
     }
 
     /// The peer to which a connection's socket is connected: the origin, a proxy or a Unix socket.

@@ -32,7 +32,6 @@ final class TLSClient {
         var settings = TLSSettings()
         settings.versions = configuration.versions
         settings.weakAlgorithms = configuration.weakAlgorithms
-        settings.applicationProtocols = ["http/1.1"]
         settings.verifiesCertificates = configuration.verifiesCertificates
         settings.authorities = try TLSClient.authorities(configuration)
         settings.logsKeys = configuration.keyLogFile != nil
@@ -78,11 +77,13 @@ final class TLSClient {
     /// - Parameters:
     ///   - socket: The system socket, if the handler is directly above it.
     ///   - isClassical: Whether the hybrid key exchange is not offered.
+    ///   - protocols: The versions of HTTP to offer with ALPN.
     ///   - request: Requests the caller's decisions; nil: the handshake waits for none. Must not call its argument before
     ///     it has returned.
     ///   - completion: Called once with the result of the handshake, unless this side closes the channel before.
     func handler(
-        for peer: Peer, socket: SocketHandle?, isClassical: Bool, request: HandshakeChallenges.Request?,
+        for peer: Peer, socket: SocketHandle?, isClassical: Bool, protocols: HTTPVersions,
+        request: HandshakeChallenges.Request?,
         completion: @escaping (TLSHandler, Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> TLSHandler {
         var peer = peer
@@ -94,6 +95,7 @@ final class TLSClient {
         }
         options.offersPostQuantum = !isClassical
         options.versions = configuration.versions(for: peer.host)
+        options.applicationProtocols = protocols.applicationProtocols
         let key = key(of: peer)
         options.session = sessions.session(for: key)
         // The certificate belongs to the key of the session. A check may change the certificate during the handshake.

@@ -46,7 +46,7 @@ import Testing
                 #expect(value.baseAddress?.load(fromByteOffset: value.count, as: UInt8.self) == 0)
             }
         }
-        #expect(head.minorVersion == 1)
+        #expect(head.version == .http1_1)
     }
 
     @Test func decodedFieldsCanBeChanged() throws {

@@ -5,7 +5,7 @@ import Testing
 
 private final class FakeConnection {}
 private final class Caller {}
-private typealias Pool = OriginPool<FakeConnection, Caller, Int>
+private typealias Pool = OriginPool<FakeConnection, FakeConnection, Caller, Int>
 
 @Suite struct OriginPoolTests {
     /// Connects for a caller and parks the connection.
@@ -250,6 +250,7 @@ private typealias Pool = OriginPool<FakeConnection, Caller, Int>
                     attempts.append(ticket)
                     tickets.append(ticket)
                 case .wait(let ticket): tickets.append(ticket)
+                case .share: Issue.record("no connection is shared")
                 }
             case 2 where !attempts.isEmpty:
                 attempts.removeFirst()

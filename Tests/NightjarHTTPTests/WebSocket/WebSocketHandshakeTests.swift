@@ -15,9 +15,9 @@ import Testing
     }
 
     private func head(
-        _ fields: [(String, String)], status: Int = 101, minorVersion: Int = 1
+        _ fields: [(String, String)], status: Int = 101, version: HTTPVersion = .http1_1
     ) throws(NightjarError) -> ResponseHead {
-        var head = ResponseHead(status: status, reason: "", minorVersion: minorVersion)
+        var head = ResponseHead(status: status, reason: "", version: version)
         for (name, value) in fields { try head.headers.add(name, value) }
         return head
     }
@@ -114,72 +114,77 @@ import Testing
         #expect(failure(try handshake(), try head(fields)) == nil)
     }
 
-    private static let invalid: [(String, [(String, String)], Int, Int, String)] = [
-        ("status", valid, 200, 1, "the server responded 200 instead of 101 (Switching Protocols)"),
-        ("version", valid, 101, 0, "the server responded with HTTP/1.0"),
-        ("no Upgrade", Array(valid[1...]), 101, 1, "the Upgrade field must be \"websocket\", got none"),
+    private static let invalid: [(String, [(String, String)], Int, HTTPVersion, String)] = [
+        ("status", valid, 200, .http1_1, "the server responded 200 instead of 101 (Switching Protocols)"),
+        ("version", valid, 101, .http1_0, "the server responded with HTTP/1.0"),
+        ("no Upgrade", Array(valid[1...]), 101, .http1_1, "the Upgrade field must be \"websocket\", got none"),
         (
-            "other Upgrade", [("Upgrade", "h2c")] + valid[1...], 101, 1,
+            "other Upgrade", [("Upgrade", "h2c")] + valid[1...], 101, .http1_1,
             "the Upgrade field must be \"websocket\", got \"h2c\""
         ),
         (
-            "two Upgrades", [("Upgrade", "h2c")] + valid, 101, 1,
+            "two Upgrades", [("Upgrade", "h2c")] + valid, 101, .http1_1,
             "the Upgrade field must be \"websocket\", got \"h2c\", \"websocket\""
         ),
-        ("no Connection", [valid[0], valid[2]], 101, 1, "the Connection field must contain \"Upgrade\", got none"),
         (
-            "other Connection", [valid[0], ("Connection", "close, upgrades"), valid[2]], 101, 1,
+            "no Connection", [valid[0], valid[2]], 101, .http1_1,
+            "the Connection field must contain \"Upgrade\", got none"
+        ),
+        (
+            "other Connection", [valid[0], ("Connection", "close, upgrades"), valid[2]], 101, .http1_1,
             "the Connection field must contain \"Upgrade\", got \"close, upgrades\""
         ),
-        ("no accept", Array(valid[..<2]), 101, 1, "Sec-WebSocket-Accept must be \"\(accept)\", got none"),
+        ("no accept", Array(valid[..<2]), 101, .http1_1, "Sec-WebSocket-Accept must be \"\(accept)\", got none"),
         (
-            "other accept", valid[..<2] + [("Sec-WebSocket-Accept", "S3pPLMBiTxaQ9kYGzzhZRbK+xOo=")], 101, 1,
+            "other accept", valid[..<2] + [("Sec-WebSocket-Accept", "S3pPLMBiTxaQ9kYGzzhZRbK+xOo=")], 101, .http1_1,
             "Sec-WebSocket-Accept must be \"\(accept)\", got \"S3pPLMBiTxaQ9kYGzzhZRbK+xOo=\""
         ),
         (
-            "two accepts", valid + [valid[2]], 101, 1,
+            "two accepts", valid + [valid[2]], 101, .http1_1,
             "Sec-WebSocket-Accept must be \"\(accept)\", got \"\(accept)\", \"\(accept)\""
         ),
         (
-            "protocol not offered", valid + [("Sec-WebSocket-Protocol", "v3")], 101, 1,
+            "protocol not offered", valid + [("Sec-WebSocket-Protocol", "v3")], 101, .http1_1,
             "the server selected the subprotocol \"v3\", but the client offered v1, v2"
         ),
         (
-            "list of protocols", valid + [("Sec-WebSocket-Protocol", "v1, v2")], 101, 1,
+            "list of protocols", valid + [("Sec-WebSocket-Protocol", "v1, v2")], 101, .http1_1,
             "the server selected the subprotocol \"v1, v2\", but the client offered v1, v2"
         ),
         (
-            "protocol in another case", valid + [("Sec-WebSocket-Protocol", "V1")], 101, 1,
+            "protocol in another case", valid + [("Sec-WebSocket-Protocol", "V1")], 101, .http1_1,
             "the server selected the subprotocol \"V1\", but the client offered v1, v2"
         ),
         (
-            "two protocols", valid + [("Sec-WebSocket-Protocol", "v1"), ("Sec-WebSocket-Protocol", "v2")], 101, 1,
+            "two protocols", valid + [("Sec-WebSocket-Protocol", "v1"), ("Sec-WebSocket-Protocol", "v2")], 101,
+            .http1_1,
             "the server selected 2 subprotocols; at most one is allowed"
         ),
         (
-            "extension not offered", valid + [("Sec-WebSocket-Extensions", "x-webkit-deflate-frame")], 101, 1,
+            "extension not offered", valid + [("Sec-WebSocket-Extensions", "x-webkit-deflate-frame")], 101, .http1_1,
             "the server selected the extension \"x-webkit-deflate-frame\", which was not offered"
         ),
         (
-            "extension twice", valid + [("Sec-WebSocket-Extensions", "permessage-deflate, permessage-deflate")], 101, 1,
+            "extension twice", valid + [("Sec-WebSocket-Extensions", "permessage-deflate, permessage-deflate")], 101,
+            .http1_1,
             "the server selected the extension permessage-deflate twice"
         ),
         (
-            "malformed extensions", valid + [("Sec-WebSocket-Extensions", "permessage-deflate; =1")], 101, 1,
+            "malformed extensions", valid + [("Sec-WebSocket-Extensions", "permessage-deflate; =1")], 101, .http1_1,
             "Sec-WebSocket-Extensions is malformed: \"permessage-deflate; =1\""
         ),
         (
-            "illegal parameter", valid + [("Sec-WebSocket-Extensions", "permessage-deflate; x=1")], 101, 1,
+            "illegal parameter", valid + [("Sec-WebSocket-Extensions", "permessage-deflate; x=1")], 101, .http1_1,
             "the response to the offer of permessage-deflate is invalid: the parameter \"x\" is unknown"
         ),
     ]
 
     @Test(arguments: invalid)
     func eachViolationHasItsMessage(
-        name: String, fields: [(String, String)], status: Int, minorVersion: Int, reason: String
+        name: String, fields: [(String, String)], status: Int, version: HTTPVersion, reason: String
     ) throws {
         let handshake = try handshake(["v1", "v2"], deflate: WebSocketDeflate.Offer())
-        let error = failure(handshake, try head(fields, status: status, minorVersion: minorVersion))
+        let error = failure(handshake, try head(fields, status: status, version: version))
         #expect(error?.message == "the WebSocket handshake failed: \(reason)")
         #expect(error?.kind == .protocol)
     }

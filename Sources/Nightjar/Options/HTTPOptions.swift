@@ -1,0 +1,29 @@
+import NightjarHTTP
+import NightjarTransport
+
+extension TransportConfiguration {
+    /// The options of `http`.
+    static let httpOptions = OptionTable<TransportConfiguration>([
+        Option(name: "versions") { value, path, transport throws(NightjarError) in
+            var versions: Set<HTTPVersion> = []
+            for (index, name) in try value.texts(path).enumerated() {
+                versions.insert(try version(name, "\(path)[\(index + 1)]"))
+            }
+            guard !versions.isEmpty else {
+                throw NightjarError(
+                    .invalidArgument, "option \(quoted(path)) must contain \"1.1\", \"2\" or both, got an empty list")
+            }
+            transport.versions = versions
+        }
+    ])
+
+    private static func version(_ name: String, _ path: String) throws(NightjarError) -> HTTPVersion {
+        switch name {
+        case "1.1": return .http1_1
+        case "2": return .http2
+        default:
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must be \"1.1\" or \"2\", got \(quoted(name))")
+        }
+    }
+}

@@ -1,0 +1,177 @@
+/// Checks and assembles the response on one stream. RFC 9113 section 8.
+///
+///     head ──section: 1xx──▶ head
+///      └─section: final──▶ body ──section: trailers, or end──▶ ended
+///
+/// The session has decoded the frames and the fields. The reader throws `protocol` for a malformed response and
+/// `too_large` for one that exceeds the limits. The stream is then reset.
+package struct HTTP2ResponseReader: Sendable {
+    package enum Event: Sendable {
+        case informational(ResponseHead)
+        case head(ResponseHead)
+        case end(trailers: Headers)
+    }
+
+    private enum State { case head, body, ended }
+
+    private let method: Method
+    private let limits: HTTP1ResponseDecoder.Limits
+    private var state = State.head
+    /// The length that the response declares, and the number of bytes that have not arrived. Nil: any length.
+    private var remaining: Int?
+
+    // The section in progress.
+    private var headers = Headers()
+    private var framing = FramingFields()
+    private var status: Int?
+    private var failure: NightjarError?
+    /// The size of the sections, as lines of HTTP/1.1.
+    private var size = 0
+
+    package init(method: Method, limits: HTTP1ResponseDecoder.Limits) {
+        self.method = method
+        self.limits = limits
+    }
+
+    /// Whether the head of the final response has arrived.
+    package var hasHead: Bool { state != .head }
+
+    // MARK: Field sections
+
+    package mutating func beginSection() {
+        headers = Headers(reservingFields: 16, bytes: 512)
+        framing = FramingFields()
+        status = nil
+        if state == .body { size = 0 }
+    }
+
+    /// Adds a field to the section. An invalid field makes ``endSection(endsStream:)`` fail.
+    ///
+    /// - Returns: False if the section is so large that the connection should be closed. The fields of a section must
+    ///   otherwise all be decoded, because they change the state of the decoder of all streams.
+    package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
+        size += name.count + value.count + 4
+        guard failure == nil else { return size <= limits.maximumHead * 4 }
+        guard size <= limits.maximumHead else {
+            failure = .oversizedResponse("the response header fields exceed the limit of \(limits.maximumHead) bytes")
+            return true
+        }
+        guard headers.count < limits.maximumFields else {
+            failure = .oversizedResponse("the response has more than \(limits.maximumFields) header fields")
+            return true
+        }
+        if name.first == UInt8(ascii: ":") {
+            readPseudoField(name, value)
+        } else if let fault = HTTP2ResponseReader.fault(name, value) {
+            failure = .malformedResponse(fault)
+        } else {
+            headers.append(name: name, value: value)
+            framing.note(name: name, value: value)
+        }
+        return true
+    }
+
+    private mutating func readPseudoField(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
+        guard ASCII.isSame(name, ":status") else {
+            failure = .malformedResponse("the pseudo-header field \(quoted(name)) is not allowed in a response")
+            return
+        }
+        guard state == .head, status == nil, headers.isEmpty else {
+            failure = .malformedResponse("the pseudo-header field \":status\" is repeated or misplaced")
+            return
+        }
+        guard value.count == 3, value.allSatisfy(ASCII.isDigit), value[0] != UInt8(ascii: "0") else {
+            failure = .malformedResponse("the status \(quoted(value)) is not a number from 100 to 999")
+            return
+        }
+        status = value.reduce(0) { $0 * 10 + Int($1 & 0xF) }
+    }
+
+    /// Describes the syntax error of a field, or returns nil. The value is not quoted, because it may be secret. RFC 9113
+    /// section 8.2.1.
+    private static func fault(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> String? {
+        guard !name.isEmpty, FieldSyntax.endOfToken(name, from: 0) == name.count else {
+            return "the header name \(quoted(name)) is invalid"
+        }
+        for byte in name where byte &- UInt8(ascii: "A") < 26 {
+            return "the header name \(quoted(name)) contains an upper-case letter, which HTTP/2 forbids"
+        }
+        guard FieldSyntax.endOfValue(value, from: 0) == value.count else {
+            return "the value of header \(quoted(name)) contains a control character"
+        }
+        if let first = value.first, let last = value.last, isBlank(first) || isBlank(last) {
+            return "the value of header \(quoted(name)) begins or ends with white space, which HTTP/2 forbids"
+        }
+        guard !HTTP2RequestHead.isForHTTP1(name) else {
+            return "the header \(quoted(name)) is not allowed in HTTP/2"
+        }
+        return nil
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    /// Ends the section.
+    package mutating func endSection(endsStream: Bool) throws(NightjarError) -> Event {
+        if let failure { throw failure }
+        switch state {
+        case .head: return try head(endsStream)
+        case .body:
+            guard endsStream else {
+                throw .malformedResponse("the server sent a second head before the end of the response")
+            }
+            try checkLength()
+            state = .ended
+            return .end(trailers: headers)
+        case .ended: throw .malformedResponse("the server sent header fields after the end of the response")
+        }
+    }
+
+    private mutating func head(_ endsStream: Bool) throws(NightjarError) -> Event {
+        guard let status else { throw .malformedResponse("the response has no status") }
+        let framing = try framing.framing(ofStatus: status, minorVersion: 1, to: method)
+        var head = ResponseHead(status: status, version: .http2)
+        swap(&head.headers, &headers)
+        guard status >= 200 else {
+            guard status != 101 else {
+                throw .malformedResponse("the server switched protocols (101), which HTTP/2 does not allow")
+            }
+            guard !endsStream else { throw .malformedResponse("the stream ended after the status \(status)") }
+            return .informational(head)
+        }
+        switch framing {
+        case .empty: remaining = 0
+        case .length(let count):
+            head.contentLength = count
+            remaining = count
+        case .chunked, .untilClose: remaining = nil
+        }
+        state = .body
+        return .head(head)
+    }
+
+    // MARK: The body
+
+    /// Checks that the response may have another part of `count` bytes.
+    package mutating func received(_ count: Int) throws(NightjarError) {
+        guard state == .body else {
+            throw .malformedResponse("the server sent a body before the head of the response")
+        }
+        guard let remaining else { return }
+        guard count <= remaining else {
+            throw .malformedResponse("the response body is longer than its Content-Length, or it must be empty")
+        }
+        self.remaining = remaining - count
+    }
+
+    /// Ends the response, after a head or a part of the body with which the stream ends.
+    package mutating func end() throws(NightjarError) {
+        guard state == .body else { throw .malformedResponse("the stream ended before the head of the response") }
+        try checkLength()
+        state = .ended
+    }
+
+    private func checkLength() throws(NightjarError) {
+        guard let remaining, remaining > 0 else { return }
+        throw .malformedResponse("the response body ended \(remaining) bytes before its Content-Length")
+    }
+}

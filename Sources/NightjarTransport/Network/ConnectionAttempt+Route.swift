@@ -1,0 +1,216 @@
+import NIOCore
+import NIOPosix
+import NightjarHTTP
+
+/// The steps along the route: TCP with fallback between addresses (RFC 8305, by SwiftNIO), the proxy's handshake, and the
+/// origin's TLS.
+extension ConnectionAttempt {
+    func begin() {
+        switch host.route {
+        case .direct: open(host: host.origin.host, port: host.origin.port)
+        case .socket(let socket): expect(bootstrap.connect(unixDomainSocketPath: socket.path))
+        case .tunnelled(let proxy) where proxy.kind == .socks5: lookUpOrigin(proxy)
+        case .forwarded(let proxy), .tunnelled(let proxy): open(host: proxy.host, port: proxy.port)
+        }
+    }
+
+    private func lookUpOrigin(_ proxy: ProxyAddress) {
+        guard (try? SocketAddress(ipAddress: host.origin.host, port: 0)) == nil else {
+            return open(host: proxy.host, port: proxy.port)
+        }
+        connector.resolver.addresses(host.origin.host, host.origin.port).assumeIsolated().whenComplete {
+            [self] result in
+            guard isPending else { return }
+            switch result {
+            case .success(let found) where !found.isEmpty:
+                addresses = found[...]
+                open(host: proxy.host, port: proxy.port)
+            case .success:
+                failed(ConnectFailure.notFound(host.origin.host, nil))
+            case .failure(let error):
+                failed(ConnectFailure.notFound(host.origin.host, error))
+            }
+        }
+    }
+
+    // MARK: The socket
+
+    private var bootstrap: ClientBootstrap {
+        ClientBootstrap(group: connector.loop)
+            .connectTimeout(timeout)
+            .channelInitializer { [connector] channel in
+                connector.watch(channel)
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
+    }
+
+    private func open(host: String, port: Int) {
+        if let address = try? SocketAddress(ipAddress: host, port: port) {
+            expect(bootstrap.connect(to: address))
+        } else {
+            let clock = LookUpClock(connector.resolver, host, port)
+            lookUp = clock
+            let channel = bootstrap.resolver(clock).connect(host: host, port: port)
+            channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(host, port) }
+            expect(channel)
+        }
+    }
+
+    private func expect(_ channel: EventLoopFuture<any Channel>) {
+        channel.assumeIsolated().whenComplete { [self] result in
+            switch result {
+            case .success(let channel): opened(channel)
+            case .failure(let error):
+                failed(ConnectFailure.describe(error, host.connectedPeer))
+            }
+        }
+    }
+
+    private func opened(_ channel: any Channel) {
+        guard isPending else { return channel.close(promise: nil) }
+        self.channel = channel
+        switch host.route {
+        case .direct, .socket:
+            finish(channel, SocketHandle(channel))
+        case .forwarded(let proxy):
+            opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
+            let socket = SocketHandle(channel)
+            if proxy.kind == .https {
+                secure(channel, host.connectedPeer, socket) { [self] tls in complete(channel, nil, tls) }
+            } else {
+                complete(channel, socket, nil)
+            }
+        case .tunnelled(let proxy) where proxy.kind == .https:
+            secure(channel, host.connectedPeer, SocketHandle(channel)) { [self] _ in
+                requestTunnel(channel, proxy, nil)
+            }
+        case .tunnelled(let proxy):
+            requestTunnel(channel, proxy, SocketHandle(channel))
+        }
+    }
+
+    // MARK: The tunnel
+
+    /// - Parameter socket: The channel's socket; nil if the connection to the proxy uses TLS.
+    private func requestTunnel(_ channel: any Channel, _ proxy: ProxyAddress, _ socket: SocketHandle?) {
+        let machine: TunnelHandshake.Machine
+        switch proxy.kind {
+        case .http, .https:
+            machine = .connect(ConnectTunnel(to: host.origin, through: proxy, userAgent: connector.userAgent))
+        case .socks5, .socks5h:
+            machine = .socks(SOCKS5(to: host.origin, address: addresses.popFirst()?.ipAddress, through: proxy))
+        }
+        let handshake = TunnelHandshake(machine, with: host.connectedPeer) { [self] result in
+            do throws(NightjarError) {
+                try result.get()
+                guard isPending else { return }
+                finish(channel, socket)
+            } catch {
+                tunnelFailed(error, channel, proxy)
+            }
+        }
+        add(handshake, to: channel)
+    }
+
+    private func tunnelFailed(_ error: NightjarError, _ channel: any Channel, _ proxy: ProxyAddress) {
+        // An error with a code may concern only this address, so the next address of the origin is tried.
+        guard error.code != 0, !addresses.isEmpty, isPending else { return fail(error, channel) }
+        channel.close(promise: nil)
+        open(host: proxy.host, port: proxy.port)
+    }
+
+    // MARK: The origin
+
+    /// Starts the origin's TLS if necessary. Called when the channel is connected to the host.origin.
+    ///
+    /// - Parameter socket: The channel's socket; nil if the channel already uses TLS. Data must then not be written
+    ///   directly to the socket.
+    private func finish(_ channel: any Channel, _ socket: SocketHandle?) {
+        opening.connected(after: lookUp, usesTLS: host.origin.isTLS)
+        guard host.origin.isTLS else { return complete(channel, socket, nil) }
+        secure(channel, Peer(host.origin), socket) { [self] tls in complete(channel, nil, tls) }
+    }
+
+    /// Performs a TLS handshake with a peer, which is the origin or a proxy. Before, checks the files of its client
+    /// certificate for changes.
+    private func secure(
+        _ channel: any Channel, _ peer: Peer, _ socket: SocketHandle?, then: @escaping (TLSHandler) -> Void
+    ) {
+        guard connector.tls.identities.areInFiles(for: peer) else {
+            return startHandshake(channel, peer, socket, then: then)
+        }
+        connector.tls.identities.check(for: peer) { [self] in
+            guard isPending else { return }
+            guard channel.isActive else { return fail(ConnectFailure.describe(nil, peer), channel) }
+            startHandshake(channel, peer, socket, then: then)
+        }
+    }
+
+    private func startHandshake(
+        _ channel: any Channel, _ peer: Peer, _ socket: SocketHandle?, then: @escaping (TLSHandler) -> Void
+    ) {
+        let isRepeated = classicalPeer == peer.place
+        let isClassical = isRepeated || connector.tls.isClassical(peer)
+        do throws(NightjarError) {
+            let request: HandshakeChallenges.Request? =
+                connector.requestsDecisions
+                ? { [self] subject, resume in
+                    challenged(ConnectionChallenge(subject, from: peer, resume: resume))
+                } : nil
+            let handler = try connector.tls.handler(
+                for: peer, socket: socket, isClassical: isClassical,
+                protocols: peer.isProxy ? .http1 : host.versions, request: request
+            ) {
+                [self] handler, result in
+                guard isPending else { return }
+                switch result {
+                case .success:
+                    if isRepeated { connector.tls.rememberClassical(peer) }
+                    then(handler)
+                case .failure where handler.wasResetAtOnce && !isClassical && classicalPeer == nil:
+                    classicalPeer = peer.place
+                    channel.close(promise: nil)
+                    begin()
+                case .failure(let error): fail(error, channel)
+                }
+            }
+            add(handler, to: channel)
+        } catch {
+            fail(error, channel)
+        }
+    }
+
+    /// Ends the attempt with an open connection, which speaks the protocol that ALPN has chosen.
+    private func complete(_ channel: any Channel, _ socket: SocketHandle?, _ tls: TLSHandler?) {
+        guard isPending else { return }
+        let isOrigin = host.origin.isTLS
+        let record = opening.finished(channel.remoteAddress, isOrigin ? tls?.details : nil)
+        if host.versions.isHTTP2(chosen: isOrigin ? tls?.details.applicationProtocol : nil) {
+            let connection = HTTP2Connection(transport: transport, host: host, record: record, socket: socket, tls: tls)
+            guard add(connection, to: channel), end() else { return }
+            transport.connected(self, connection)
+        } else {
+            let connection = HTTP1Connection(transport: transport, host: host, record: record, socket: socket, tls: tls)
+            guard add(connection, to: channel), end() else { return }
+            transport.connected(self, connection)
+        }
+    }
+
+    /// Adds a handler to the channel. If the channel has closed, fails the attempt and returns false.
+    @discardableResult
+    private func add(_ handler: any ChannelHandler, to channel: any Channel) -> Bool {
+        do {
+            try channel.pipeline.syncOperations.addHandler(handler)
+            return true
+        } catch {
+            fail(error, channel)
+            return false
+        }
+    }
+
+    private func fail(_ error: any Error, _ channel: any Channel) {
+        failed(ConnectFailure.describe(error, host.connectedPeer))
+        channel.close(promise: nil)
+    }
+}

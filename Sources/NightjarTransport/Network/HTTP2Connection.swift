@@ -1,0 +1,292 @@
+import CHTTP2
+import Glibc
+import NIOCore
+import NightjarHTTP
+
+/// The last handler in the channel of an HTTP/2 connection, which carries many exchanges. RFC 9113.
+///
+///     open ──GOAWAY, retirement──▶ draining ──last stream ended──▶ closed
+///      └──────────────── failure, close ──────────────────────────▶ closed
+///
+/// Output is written at the end of a read, or once for all requests that start in the same turn of the loop, so that the
+/// frames of several streams need one system call.
+final class HTTP2Connection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    enum Phase { case open, draining, closed }
+
+    let transport: NetworkTransport
+    let host: NetworkTransport.Host
+    let record: ConnectionRecord
+    private(set) var phase = Phase.open
+    private(set) var session: HTTP2Session?
+    private(set) var context: ChannelHandlerContext?
+    private var output: HTTP2Output
+    /// The streams whose responses have not ended.
+    private var streams: [Int32: HTTP2Stream] = [:]
+    private var head = HTTP2RequestHead()
+    private var fields: [ch2_field] = []
+    private var frameLimit = HTTP2FrameLimit()
+    private var window = HTTP2Connection.connectionWindow
+    /// The bytes of the read in progress.
+    private var input = ByteBuffer()
+    private var inputBase: UnsafeRawPointer?
+    private var isReceiving = false
+    private var isFlushScheduled = false
+    /// Whether the connection has carried an exchange.
+    private(set) var isReused = false
+    /// The number of the last stream whose request may have been written.
+    private var lastWritten: Int32 = 0
+    /// The channel's error, which is reported before the channel closes.
+    private var cause: (any Error)?
+
+    init(
+        transport: NetworkTransport, host: NetworkTransport.Host, record: ConnectionRecord, socket: SocketHandle?,
+        tls: TLSHandler?
+    ) {
+        self.transport = transport
+        self.host = host
+        self.record = record
+        output = HTTP2Output(socket: socket, tls: tls)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        self.context = context
+        session = HTTP2Session(
+            for: self, streamWindow: HTTP2Connection.streamWindow, connectionWindow: window.size,
+            maximumFields: transport.decoderLimits.maximumHead)
+        scheduleFlush()
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        self.context = nil
+        output.removed()
+        session = nil
+    }
+
+    // MARK: Starting exchanges
+
+    /// The largest number of concurrent streams.
+    var maximumStreams: Int { session?.maximumStreams ?? 0 }
+
+    /// Sends the request of an exchange.
+    func start(_ exchange: NetworkExchange, reused: Bool, assign: (HTTP2Stream) -> Void) {
+        let stream = HTTP2Stream(exchange, on: self, reused: reused)
+        assign(stream)
+        isReused = true
+        guard phase == .open, let session else { return stream.refused() }
+        let request = exchange.request
+        let number = request.wireHead.withUnsafeReadableBytes { bytes in
+            head.read(bytes)
+            collectFields(bytes)
+            return session.submit(fields, hasBody: !stream.requestIsComplete, stream)
+        }
+        guard number > 0 else {
+            // The numbers are exhausted, or the session is ending.
+            drain()
+            return stream.refused()
+        }
+        stream.number = number
+        stream.key = number
+        streams[number] = stream
+        frameLimit.sent(1)
+        scheduleFlush()
+        stream.sendExpectation()
+    }
+
+    /// Collects the fields of a request. RFC 9113 section 8.3.1.
+    private func collectFields(_ bytes: UnsafeRawBufferPointer) {
+        fields.removeAll(keepingCapacity: true)
+        func append(_ name: StaticString, _ value: Range<Int>) {
+            fields.append(HTTP2Session.field(name, UnsafeRawBufferPointer(rebasing: bytes[value])))
+        }
+        append(":method", head.method)
+        fields.append(HTTP2Session.field(":scheme", host.origin.isTLS ? "https" : "http"))
+        append(":authority", head.authority)
+        append(":path", head.path)
+        for field in head.fields {
+            fields.append(
+                HTTP2Session.field(
+                    UnsafeRawBufferPointer(rebasing: bytes[field.name]),
+                    UnsafeRawBufferPointer(rebasing: bytes[field.value])))
+        }
+    }
+
+    /// Returns the stream of an exchange that was cancelled before it used the stream.
+    func releaseUnused() { transport.releasedStream(self) }
+
+    /// Removes a stream whose exchange has ended, and makes its place available.
+    func remove(_ stream: HTTP2Stream) {
+        let wasPresent = streams.removeValue(forKey: stream.key) != nil
+        guard phase != .closed, wasPresent else { return }
+        transport.releasedStream(self)
+        closeIfDrained()
+    }
+
+    // MARK: Writing
+
+    func scheduleFlush() {
+        guard !isReceiving, !isFlushScheduled, let context else { return }
+        isFlushScheduled = true
+        context.eventLoop.assumeIsolated().execute {
+            self.isFlushScheduled = false
+            self.flush()
+        }
+    }
+
+    private func flush() {
+        guard let context, let session, phase != .closed else { return }
+        lastWritten = max(lastWritten, session.lastStream)
+        guard output.write(session, context) else {
+            return fail(NightjarError(.protocol, "writing HTTP/2 frames failed", phase: .send))
+        }
+        closeIfDrained()
+    }
+
+    func channelWritabilityChanged(context: ChannelHandlerContext) {
+        if context.channel.isWritable { scheduleFlush() }
+        context.fireChannelWritabilityChanged()
+    }
+
+    /// The number of bytes in the channel and in the socket's send buffer that the peer has not acknowledged.
+    var unsentBytes: Int {
+        guard let channel = context?.channel else { return 0 }
+        let waiting = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
+        return (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
+    }
+
+    // MARK: Reading
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard phase != .closed, let session else { return }
+        transport.clock.hold()
+        defer { transport.clock.release() }
+        input = unwrapInboundIn(data)
+        isReceiving = true
+        let now = transport.clock.now.uptimeNanoseconds
+        let error: NightjarError? = input.withUnsafeReadableBytes { bytes in
+            inputBase = bytes.baseAddress
+            guard frameLimit.receive(bytes, at: now) else {
+                session.end(.enhanceYourCalm)
+                return NightjarError(
+                    .protocol, "the server sent too many HTTP/2 frames without content", phase: .receive)
+            }
+            return session.receive(bytes)
+        }
+        inputBase = nil
+        input = ByteBuffer()
+        isReceiving = false
+        flush()
+        if let error { fail(error) } else { failIfEnded() }
+    }
+
+    /// Fails if the session has found a violation of the protocol. Its GOAWAY frame has been written.
+    private func failIfEnded() {
+        guard phase != .closed, let session, session.hasEnded else { return }
+        fail(session.violation ?? NightjarError(.connectionLost, "the HTTP/2 session has ended", phase: .receive))
+    }
+
+    /// Returns a slice of the read in progress.
+    func slice(_ bytes: UnsafeRawPointer, _ count: Int) -> ByteBuffer {
+        if let inputBase, let slice = input.getSlice(at: input.readerIndex + (bytes - inputBase), length: count) {
+            return slice
+        }
+        return ByteBuffer(bytes: UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
+    /// Enlarges the window of the connection if it limits the rate.
+    func consumed(_ count: Int) {
+        guard window.canGrow else { return }
+        if let size = window.consumed(count, at: transport.clock.now.uptimeNanoseconds, roundTrip: roundTrip) {
+            session?.setWindow(0, size)
+        }
+    }
+
+    func roundTrip() -> UInt64 {
+        guard let channel = context?.channel, let time = SocketHandle(channel)?.roundTrip else { return 0 }
+        return UInt64(clamping: time.nanoseconds)
+    }
+
+    func settingsReceived() {
+        if phase == .open { transport.streamLimitChanged(self) }
+    }
+
+    func drain() {
+        guard phase == .open else { return }
+        phase = .draining
+        transport.draining(self)
+        scheduleFlush()
+    }
+
+    func pongReceived() { transport.confirmed(self) }
+
+    /// Sends a PING to find out whether the peer still responds.
+    func ping() {
+        session?.ping()
+        scheduleFlush()
+    }
+
+    // MARK: Ending
+
+    private func closeIfDrained() {
+        guard phase == .draining, streams.isEmpty, !isReceiving else { return }
+        end()
+        transport.lost(self)
+    }
+
+    /// Closes the channel. Returns the streams that were in progress.
+    @discardableResult
+    private func end() -> [HTTP2Stream] {
+        phase = .closed
+        let ended = Array(streams.values)
+        streams = [:]
+        context?.close(promise: nil)
+        return ended
+    }
+
+    /// Fails all exchanges and closes the connection.
+    private func fail(_ error: NightjarError) {
+        guard phase != .closed else { return }
+        let failed = end()
+        transport.lost(self)
+        for stream in failed.sorted(by: { $0.number < $1.number }) {
+            stream.connectionFailed(error, wasWritten: stream.number <= lastWritten)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        fail(
+            cause.map { ConnectionFailure.describe($0, responseHasStarted: true) }
+                ?? NightjarError(
+                    .connectionLost, "the server closed the connection before the end of the response",
+                    phase: .receive))
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if cause == nil { cause = error }
+        fail(ConnectionFailure.describe(error, responseHasStarted: true))
+    }
+
+    /// Ensures that no further exchange uses the connection.
+    func retire() {
+        drain()
+        closeIfDrained()
+    }
+
+    /// Closes a connection that the pool has removed, because no exchange uses it.
+    func close() {
+        guard phase != .closed else { return }
+        session?.end(.noError)
+        flush()
+        end()
+    }
+
+    /// Ends all work because the client closes.
+    func abort(_ error: NightjarError) { fail(error) }
+
+    private static let streamWindow = 256 * 1024
+    private static let connectionWindow = ReceiveWindow(size: 1024 * 1024, maximum: 16 * 1024 * 1024)
+    static let window = ReceiveWindow(size: streamWindow, maximum: 8 * 1024 * 1024)
+}

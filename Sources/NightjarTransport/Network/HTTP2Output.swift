@@ -1,0 +1,50 @@
+import NIOCore
+
+/// Writes the frames of a session to a channel: directly to the socket or the TLS handler if possible.
+struct HTTP2Output {
+    private var socket: SocketHandle?
+    private var tls: TLSHandler?
+    /// Whether the channel may hold written data that the socket has not accepted.
+    private var mayHaveQueuedData = false
+    private var buffer = ByteBuffer()
+
+    init(socket: SocketHandle?, tls: TLSHandler?) {
+        self.socket = socket
+        self.tls = tls
+    }
+
+    mutating func removed() {
+        socket = nil
+        tls = nil
+    }
+
+    /// Writes pending frames while the channel accepts them. Returns false if the session has failed.
+    mutating func write(_ session: HTTP2Session, _ context: ChannelHandlerContext) -> Bool {
+        while context.channel.isWritable, session.wantsWrite {
+            buffer.clear(minimumCapacity: HTTP2Output.batchSize)
+            let count = buffer.withUnsafeMutableWritableBytes { session.write(into: $0) }
+            guard count > 0 else { return count == 0 }
+            buffer.moveWriterIndex(forwardBy: count)
+            send(context)
+        }
+        return true
+    }
+
+    private mutating func send(_ context: ChannelHandlerContext) {
+        if let tls { return tls.send(buffer) }
+        if let socket, !hasQueuedData(context) {
+            socket.write(&buffer)
+            if buffer.readableBytes == 0 { return }
+        }
+        mayHaveQueuedData = true
+        context.writeAndFlush(NIOAny(buffer), promise: nil)
+    }
+
+    private mutating func hasQueuedData(_ context: ChannelHandlerContext) -> Bool {
+        guard mayHaveQueuedData else { return false }
+        mayHaveQueuedData = (try? context.channel.syncOptions?.getOption(.bufferedWritableBytes)) != 0
+        return mayHaveQueuedData
+    }
+
+    private static let batchSize = 64 * 1024
+}

@@ -1,0 +1,339 @@
+import CHTTP2
+import NIOCore
+import NightjarHTTP
+
+/// One exchange on an HTTP/2 connection. RFC 9113 section 5.1.
+///
+///     active ──response complete──▶ received ──delivered──▶ ended
+///        └─────── reset, failure, cancellation ───────────▶ ended
+///
+/// While the receiver is paused, the stream holds the received data, at most as much as its window allows.
+final class HTTP2Stream: ExchangeCarrier {
+    private enum Held {
+        case body(ByteBuffer)
+        case end(Headers)
+        case failure(NightjarError, ConnectionLoss)
+    }
+
+    private let connection: HTTP2Connection
+    /// The number of the stream. 0 until the request is submitted, and after the stream was closed.
+    var number: Int32 = 0
+    /// The key in the connection's table.
+    var key: Int32 = 0
+    private var exchange: NetworkExchange?
+    private let isReused: Bool
+    private var reader: HTTP2ResponseReader
+    private var window = HTTP2Connection.window
+    /// The unsent part of the request body; nil if there is none.
+    private var outgoing: OutgoingBody?
+    /// The rest of a part of the body that did not fit into a frame.
+    private var part = ByteBuffer()
+    private(set) var requestIsComplete: Bool
+    /// Whether the library requests data in this moment.
+    private var isReadingBody = false
+    /// The events that wait until the receiver resumes.
+    private var held: [Held] = []
+    /// Whether the stream uses a place of the connection.
+    private var hasPlace = true
+    private var isSectionIncomplete = false
+    /// Nil for a request without Expect: 100-continue.
+    private var expectation: ExpectContinue?
+    /// Fires if the server does not respond to the expectation.
+    private var timeout: Scheduled<Void>?
+
+    init(_ exchange: NetworkExchange, on connection: HTTP2Connection, reused: Bool) {
+        self.exchange = exchange
+        self.connection = connection
+        isReused = reused
+        let request = exchange.request
+        reader = HTTP2ResponseReader(method: request.method, limits: connection.transport.decoderLimits)
+        let body = OutgoingBody(unframed: request.body, request.framing)
+        requestIsComplete = body.isComplete
+        if !requestIsComplete {
+            outgoing = body
+            if request.expectsContinue { expectation = ExpectContinue(bodyIsReplayable: request.body.isReplayable) }
+        }
+    }
+
+    private var receiver: (any ExchangeReceiver)? { exchange?.receiver }
+
+    // MARK: Sending
+
+    /// Stores the next bytes of the body. Returns their number, or a result of `ch2_handler.body`.
+    func readBody(
+        _ buffer: UnsafeMutablePointer<UInt8>?, _ capacity: Int, _ isLast: UnsafeMutablePointer<Bool>?
+    ) -> Int {
+        guard exchange != nil, let buffer, let isLast else { return HTTP2Stream.bodyFailed }
+        guard expectation?.allowsBody ?? true else { return HTTP2Stream.bodyLater }
+        isReadingBody = true
+        defer { isReadingBody = false }
+        if part.readableBytes == 0, !takePart() {
+            return exchange == nil ? HTTP2Stream.bodyFailed : HTTP2Stream.bodyLater
+        }
+        let count = min(part.readableBytes, capacity)
+        part.readWithUnsafeReadableBytes { bytes in
+            if let base = bytes.baseAddress { UnsafeMutableRawPointer(buffer).copyMemory(from: base, byteCount: count) }
+            return count
+        }
+        if part.readableBytes == 0, outgoing?.isComplete ?? true {
+            requestIsComplete = true
+            isLast.pointee = true
+        }
+        receiver?.exchangeProgressed()
+        return count
+    }
+
+    /// Takes the next part of the body. Returns false if none is available.
+    private func takePart() -> Bool {
+        while true {
+            switch outgoing?.next() ?? .complete {
+            case .write(let next):
+                part = next
+                return true
+            case .requestPart(let maximum):
+                // The receiver may send the part before this call returns.
+                receiver?.exchangeNeedsBody(maximum: maximum)
+                guard exchange != nil else { return false }
+            case .wait: return false
+            case .complete: return true
+            }
+        }
+    }
+
+    func send(_ part: ByteBuffer) {
+        changeBody { body throws(NightjarError) in try body.receive(part) }
+    }
+
+    func endBody() {
+        changeBody { body throws(NightjarError) in try body.end() }
+    }
+
+    private func changeBody(_ change: (inout OutgoingBody) throws(NightjarError) -> Void) {
+        guard exchange != nil, outgoing != nil else { return }
+        do throws(NightjarError) {
+            if var body = outgoing.take() {
+                defer { outgoing = body }
+                try change(&body)
+            }
+        } catch {
+            return fail(error, .internalError)
+        }
+        if !isReadingBody { resumeBody() }
+    }
+
+    private func resumeBody() {
+        guard number > 0 else { return }
+        connection.session?.resumeBody(number)
+        connection.scheduleFlush()
+    }
+
+    var unsentBytes: Int { connection.unsentBytes }
+    var sentBytes: Int { outgoing?.sentBytes ?? 0 }
+
+    // MARK: Expect: 100-continue (RFC 9110 section 10.1.1)
+
+    /// Starts to wait for the server's response to the expectation, if the request has one.
+    func sendExpectation() {
+        if let action = expectation?.headSent() { perform(action) }
+    }
+
+    /// Performs an action of the expectation. Returns false if the exchange is repeated on another stream.
+    @discardableResult
+    private func perform(_ action: ExpectContinue.Action?) -> Bool {
+        switch action {
+        case nil, .nothing: break
+        case .startTimer(let time):
+            timeout = connection.context?.eventLoop.assumeIsolated().scheduleTask(
+                in: .nanoseconds(time.nanosecondsClamped)
+            ) { [weak self] in self?.timedOut() }
+        case .sendBody: resumeBody()
+        case .dropBody: outgoing = nil
+        case .repeatWithoutExpectation:
+            let exchange = exchange
+            abandon()
+            exchange?.repeatWithoutExpectation()
+            return false
+        }
+        return true
+    }
+
+    private func timedOut() {
+        timeout = nil
+        guard exchange != nil, let action = expectation?.timerFired() else { return }
+        perform(action)
+    }
+
+    // MARK: Receiving
+
+    func sectionBegan() {
+        isSectionIncomplete = true
+        reader.beginSection()
+    }
+
+    func received(_ field: UnsafePointer<ch2_field>?) -> Bool {
+        guard let field = field?.pointee, isSectionIncomplete else { return true }
+        return reader.add(
+            name: UnsafeRawBufferPointer(start: field.name, count: field.name_length),
+            value: UnsafeRawBufferPointer(start: field.value, count: field.value_length))
+    }
+
+    func sectionEnded(endsStream: Bool) {
+        guard isSectionIncomplete, exchange != nil else { return }
+        isSectionIncomplete = false
+        receiver?.exchangeProgressed()
+        do throws(NightjarError) {
+            switch try reader.endSection(endsStream: endsStream) {
+            case .informational(let head):
+                receiver?.exchangeReceived(informational: head)
+                perform(expectation?.received(status: head.status))
+            case .head(let head):
+                guard perform(expectation?.received(status: head.status)) else { return }
+                receiver?.exchangeReceived(head: head)
+                if endsStream { ended() }
+            case .end(let trailers): deliver(.end(trailers))
+            }
+        } catch {
+            fail(error, .protocolError)
+        }
+    }
+
+    func received(_ bytes: UnsafePointer<UInt8>?, _ count: Int) {
+        guard exchange != nil, let bytes, count > 0 else { return }
+        receiver?.exchangeProgressed()
+        do throws(NightjarError) {
+            try reader.received(count)
+        } catch {
+            return fail(error, .protocolError)
+        }
+        connection.consumed(count)
+        deliver(.body(connection.slice(UnsafeRawPointer(bytes), count)))
+    }
+
+    /// Reports the end of the response without trailers.
+    func ended() {
+        guard exchange != nil else { return }
+        do throws(NightjarError) {
+            try reader.end()
+        } catch {
+            return fail(error, .protocolError)
+        }
+        deliver(.end(Headers()))
+    }
+
+    // MARK: Pausing
+
+    var isReading = true {
+        didSet { if isReading, !oldValue { deliverHeld() } }
+    }
+
+    private func deliver(_ event: Held) {
+        if case .body = event {} else { releasePlace() }
+        guard isReading, held.isEmpty else { return held.append(event) }
+        handle(event)
+    }
+
+    private func deliverHeld() {
+        while isReading, exchange != nil, !held.isEmpty { handle(held.removeFirst()) }
+        connection.scheduleFlush()
+    }
+
+    private func handle(_ event: Held) {
+        switch event {
+        case .body(let bytes):
+            consume(bytes.readableBytes)
+            receiver?.exchangeReceived(body: bytes)
+        case .end(let trailers): finish(trailers)
+        case .failure(let error, let loss): exchange.take()?.connectionFailed(error, loss)
+        }
+    }
+
+    /// Lets the server send more on this stream, and enlarges the window if it limits the rate.
+    private func consume(_ count: Int) {
+        guard hasPlace, let session = connection.session else { return }
+        session.consume(number, count)
+        let now = connection.transport.clock.now.uptimeNanoseconds
+        guard window.canGrow, let size = window.consumed(count, at: now, roundTrip: connection.roundTrip) else {
+            return
+        }
+        session.setWindow(number, size)
+    }
+
+    // MARK: Ending
+
+    private func finish(_ trailers: Headers) {
+        forgetExpectation()
+        exchange.take()?.end()?.exchangeFinished(trailers: trailers)
+    }
+
+    /// Makes the stream's place available to another exchange. A request that the server has not read is reset.
+    private func releasePlace(_ error: HTTP2ErrorCode = .noError) {
+        guard hasPlace else { return }
+        hasPlace = false
+        if number > 0, let session = connection.session {
+            if !requestIsComplete || error != .noError { session.reset(number, error) }
+            session.forget(number)
+        }
+        connection.remove(self)
+        connection.scheduleFlush()
+    }
+
+    private func forgetExpectation() {
+        timeout?.cancel()
+        timeout = nil
+    }
+
+    /// Ends the exchange because the request or the response is invalid.
+    private func fail(_ error: NightjarError, _ code: HTTP2ErrorCode) {
+        guard exchange != nil else { return }
+        forgetExpectation()
+        releasePlace(code)
+        lose(error, wasStarted: true)
+    }
+
+    private func lose(_ error: NightjarError, wasStarted: Bool) {
+        let loss = ConnectionLoss(
+            wasReused: isReused, requestWasStarted: wasStarted, responseHasStarted: reader.hasHead)
+        deliver(.failure(error, loss))
+    }
+
+    /// Reports that the connection did not accept the request.
+    func refused() {
+        hasPlace = false
+        connection.releaseUnused()
+        lose(
+            NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send),
+            wasStarted: false)
+    }
+
+    /// Reports that the server has reset the stream, or that a GOAWAY frame excludes it.
+    func closed(_ code: HTTP2ErrorCode) {
+        guard exchange != nil, hasPlace else { return }
+        forgetExpectation()
+        number = 0
+        releasePlace()
+        let isRefused = code == .refusedStream
+        let message =
+            isRefused
+            ? "the server refused the request without processing it (\(code))"
+            : "the server reset the stream before the end of the response (\(code))"
+        lose(NightjarError(.connectionLost, message, phase: .receive), wasStarted: !isRefused)
+    }
+
+    /// Reports that the connection was lost.
+    func connectionFailed(_ error: NightjarError, wasWritten: Bool) {
+        guard exchange != nil else { return }
+        hasPlace = false
+        forgetExpectation()
+        lose(error, wasStarted: wasWritten)
+    }
+
+    func abandon() {
+        exchange = nil
+        held = []
+        forgetExpectation()
+        releasePlace(.cancel)
+    }
+
+    private static let bodyLater = Int(CH2_BODY_LATER)
+    private static let bodyFailed = Int(CH2_BODY_FAILED)
+}
