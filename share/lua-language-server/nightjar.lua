@@ -308,7 +308,7 @@ function network_changes:close() end
 ---@field transport? "websocket"|"events" websocket: the protocol graphql-transport-ws. events: an event stream (GraphQL over server-sent events). Default: "websocket".
 ---@field init_payload? table The payload of connection_init. Only for WebSockets. Default: none.
 ---@field authorize? boolean Whether the payload of connection_init has the Authorization header of the handshake. Only for WebSockets. Default: false.
----@field reconnect? boolean Whether the client connects and subscribes again after a lost connection, and after an expired token (close code 4401). Default: true.
+---@field reconnect? boolean Whether the client connects and subscribes again after a lost connection, and after a rejected token (close codes 4401 and 4403), with a new token. Default: true.
 
 ---Options of gql:items: those of api:paginate, and the following.
 ---@class nightjar.graphql_list_options: nightjar.page_options

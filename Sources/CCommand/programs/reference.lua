@@ -442,7 +442,7 @@ return {
       { "transport", '"websocket"|"events"', "websocket: the protocol graphql-transport-ws. events: an event stream (GraphQL over server-sent events).", default = '"websocket"' },
       { "init_payload", "table", "The payload of connection_init. Only for WebSockets.", default = "none" },
       { "authorize", "boolean", "Whether the payload of connection_init has the Authorization header of the handshake. Only for WebSockets.", default = "false" },
-      { "reconnect", "boolean", "Whether the client connects and subscribes again after a lost connection, and after an expired token (close code 4401).", default = "true" },
+      { "reconnect", "boolean", "Whether the client connects and subscribes again after a lost connection, and after a rejected token (close codes 4401 and 4403), with a new token.", default = "true" },
     },
   },
   {
