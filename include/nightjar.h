@@ -2089,6 +2089,7 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
  *   cache                                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only",
  *                                         "offline_first"; false: NJ_CACHE_OFF; true: the client's policy
  *   limit_group                           a name
+ *   invalidates                           a list of tags: nj_request_set_invalidates
  *
  * @param json   need not end with NUL
  * @param length bytes of `json`
@@ -3832,6 +3833,15 @@ NJ_API nj_task *nj_resource_mutate(nj_resource *resource, const nj_request *requ
  */
 NJ_API nj_status nj_client_invalidate(nj_client *client, const char *tag);
 
+/**
+ * Sets the tags that a request invalidates, as nj_client_invalidate does, when it has changed something: its method is
+ * not safe, and its response has a status from 200 to 399.
+ *
+ * @param tags followed by NULL; copied. NULL, the default: none.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_invalidates(nj_request *request, const char *const *tags);
+
 /** Frees a snapshot of nj_resource_snapshot. NULL is ignored. */
 NJ_API void nj_snapshot_free(nj_snapshot *snapshot);
 
@@ -5008,8 +5018,9 @@ NJ_API void nj_outbox_free(nj_outbox *outbox);
  * Records a write. When the function returns, the entry survives a power failure. An entry with the same id and the same
  * write is returned unchanged.
  *
- * The method, the URL, the header fields, the body, the idempotency key and the limit group of the request are recorded.
- * Its other settings are those of the client when the entry is sent.
+ * The method, the URL, the header fields, the body, the idempotency key, the limit group and the tags of
+ * nj_request_set_invalidates are recorded. The tags are invalidated in the process that sends the entry. The other
+ * settings are those of the client when the entry is sent.
  *
  * @param request the request, with a body of at most 1 MiB in memory, and without credentials
  * @param options NULL, or a JSON object of `length` bytes:

@@ -86,13 +86,8 @@ public func nj_config_set_login_cookies(
     _ config: OpaquePointer?, _ names: UnsafePointer<UnsafePointer<CChar>?>?
 ) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
-        guard var next = names else { return configuration.loginCookies = .automatic }
-        var names: [String] = []
-        while let name = next.pointee {
-            names.append(try required(text(name), "a cookie's name"))
-            next += 1
-        }
-        configuration.loginCookies = LoginCookies(names: names)
+        guard names != nil else { return configuration.loginCookies = .automatic }
+        configuration.loginCookies = LoginCookies(names: try texts(names, "a cookie's name"))
     }
 }
 

@@ -9,6 +9,21 @@ func text(_ pointer: UnsafePointer<CChar>?) -> String? {
     pointer.flatMap { CheckedMemory.isAvailable(strlen($0)) ? String(validatingCString: $0) : nil }
 }
 
+/// Returns the texts of a list that ends with NULL. NULL is an empty list.
+///
+/// - Parameter what: An element, for the error message.
+func texts(
+    _ pointers: UnsafePointer<UnsafePointer<CChar>?>?, _ what: String
+) throws(NightjarError) -> [String] {
+    var texts: [String] = []
+    guard var next = pointers else { return texts }
+    while let pointer = next.pointee {
+        texts.append(try required(text(pointer), what))
+        next += 1
+    }
+    return texts
+}
+
 /// The `context` pointer of a callback. It is only passed back to C and never dereferenced, so any thread may hold it.
 struct CallbackContext: @unchecked Sendable {
     let pointer: UnsafeMutableRawPointer?

@@ -156,6 +156,13 @@ public func nj_client_invalidate(_ client: OpaquePointer?, _ tag: UnsafePointer<
     }
 }
 
+@_cdecl("nj_request_set_invalidates") @implementation
+public func nj_request_set_invalidates(
+    _ request: OpaquePointer?, _ tags: UnsafePointer<UnsafePointer<CChar>?>?
+) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in box.request.invalidates = try texts(tags, "a tag") }
+}
+
 // MARK: Snapshots
 
 private func box(_ snapshot: OpaquePointer?) -> SnapshotBox? { Handle<SnapshotBox>.borrow(snapshot) }

@@ -125,6 +125,34 @@ extension ScriptedPeer.Step {
         client.close()
     }
 
+    /// Also if an earlier attempt was processed and its response was lost.
+    @Test func entryInvalidatesTheResourcesWithItsTags() async throws {
+        let value = ["Content-Type: application/json"]
+        let peer = try longLivedPeer([
+            [.expectRequest, .response("200 OK", value, "1"), .expectRequest, .close],
+            [
+                .expectRequest, .response("404 Not Found"), .expectRequest, .response("200 OK", value, "2"),
+                .expectRequest, .response("200 OK"), .expectRequest, .response("200 OK", value, "3"),
+            ],
+        ])
+        let (client, outbox) = try outbox(peer)
+        var settings = ResourceSettings()
+        settings.tags = ["values"]
+        let resource: Resource<Int> = try client.resource(Request(.get, "/value"), settings)
+        #expect(try await resource.get() == 1)
+        var write = Request(.delete, "/a")
+        write.invalidates = ["values"]
+        try outbox.record(write, id: "one")
+        #expect(try await outbox.wait("one").status == 404)
+        for await snapshot in resource.changes where snapshot.data == 2 && !snapshot.isStale { break }
+        #expect(throws: NightjarError.self) { try outbox.record(Request(.delete, "/a"), id: "one") }
+        write.method = .put
+        try outbox.record(write, id: "two")
+        for await snapshot in resource.changes where snapshot.data == 3 && !snapshot.isStale { break }
+        #expect(peer.requestLines == ["GET /value", "DELETE /a", "DELETE /a", "GET /value", "PUT /a", "GET /value"])
+        client.close()
+    }
+
     @Test func entryThatIsTooOldIsParkedUntilTheProgramRetriesIt() async throws {
         let peer = try longLivedPeer([[.expectRequest, .response("200 OK")]])
         let first = try outbox(peer) { $0.name = "other" }

@@ -70,6 +70,25 @@ extension Resource {
         #expect(try await resource.get().count == 20_000)
     }
 
+    @Test func writeInvalidatesTheResourcesWithItsTags() async throws {
+        let client = try mocked(
+            #"""
+            [{"path": "/value", "responses": [{"json": {"n": 1}}, {"json": {"n": 2}}]},
+             {"path": "/write", "response": {"status": 204}}, {"path": "/fails", "response": {"status": 422}}]
+            """#)
+        var settings = ResourceSettings()
+        settings.tags = ["values"]
+        let resource: Resource<Value> = try client.resource(Request(.get, "/value"), settings)
+        #expect(try await resource.get() == Value(n: 1))
+        var write = Request(.post, "/fails")
+        write.invalidates = ["values", "others"]
+        await #expect(throws: NightjarError.self) { try await client.send(write) }
+        #expect(resource.snapshot.data == Value(n: 1) && !resource.snapshot.isStale)
+        write.target = "/write"
+        _ = try await client.send(write)
+        _ = try await resource.first { $0.data == Value(n: 2) && !$0.isStale }
+    }
+
     @Test func changesAreObservable() async throws {
         let (isTracked, changed) = (Latch(), Latch())
         let peer = try longLivedPeer([[.expectRequest, .waitFor(isTracked), .send(json(1))]])

@@ -144,6 +144,48 @@ test("an expired token is renewed, and the operation subscribed again", function
   t:equal(first:join().data.commentAdded.body, "after the renewal")
 end)
 
+-- A client whose access token the server rejects until it is refreshed.
+local function with_rejected_token()
+  local login = api:post("/v1/auth/login", { json = { email = "ada@example.org", password = "moonlight" } }).json
+  return nightjar.client { base_url = origin, auth = { type = "oauth2", token_url = "/v1/oauth/token", client_id = "demo",
+    access_token = "rejected", refresh_token = login.refresh_token } }
+end
+local function refreshes() return api:get("/__stats").json.auth.refreshes end
+
+test("a token that the server rejects with 4403 is refreshed once, and the operation subscribed again", function(t)
+  local before = refreshes()
+  local user = with_rejected_token()
+  t:equal(numbers(graphql.client(user, "/graphql?token=required"), 1, { authorize = true }), { 1, 0 })
+  t:equal(refreshes(), before + 1)
+  t:equal(numbers(graphql.client(user, "/graphql?token=required"), 1), { 1, 0 })
+  t:equal(refreshes(), before + 1)
+end)
+
+test("a refreshed token that the server rejects too is an error", function(t)
+  for _, code in ipairs { 4401, 4403 } do
+    local before = refreshes()
+    local subscription <close> = graphql.client(with_rejected_token(), "/graphql?init_code=" .. code):subscribe(countdown, { from = 1 })
+    local err = t:raises("unauthorized", subscription)
+    t:truthy(err.message:find(tostring(code), 1, true), err.message)
+    t:equal(refreshes(), before + 1)
+  end
+end)
+
+test("without reconnect, a rejected token is an error, and the next subscription has another token", function(t)
+  local before = refreshes()
+  local client = graphql.client(with_rejected_token(), "/graphql?token=required")
+  local subscription <close> = client:subscribe(countdown, { from = 1 }, { reconnect = false })
+  t:raises("unauthorized", subscription)
+  t:equal(numbers(client, 1, { reconnect = false }), { 1, 0 })
+  t:equal(refreshes(), before + 1)
+end)
+
+test("a token of the caller that the server rejects is an error", function(t)
+  local user = nightjar.client { base_url = origin, auth = { type = "bearer", token = "rejected" } }
+  local subscription <close> = graphql.client(user, "/graphql?init_code=4401"):subscribe(countdown, { from = 1 })
+  t:raises("unauthorized", subscription)
+end)
+
 test("a cassette has no token of connection_init, and is replayed", function(t)
   local file = os.tmpname() .. ".json"
   t:cleanup(os.remove, file)

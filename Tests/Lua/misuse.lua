@@ -116,7 +116,7 @@ end
 
 for _, option in ipairs {
   "query", "headers", "json", "form", "body", "expect", "timeout", "idempotency_key", "stream", "method", "retry",
-  "coalesce", "auth", "limit_group", "on_retry", "path", "nonsense",
+  "coalesce", "auth", "limit_group", "invalidates", "on_retry", "path", "nonsense",
 } do
   test(("the option %s of a call with every type of value"):format(option), function()
     for a = 1, #values do

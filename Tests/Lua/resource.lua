@@ -97,6 +97,27 @@ test("a write of the client reloads what is observed", function(t)
   t:equal(seen, { 1, 5 })
 end)
 
+test("a write invalidates the resources with its tags", function(t)
+  local api, state = server()
+  local one, two = api:resource("/value", { tags = { "values", "all" } }), api:resource("/other", { tags = { "others" } })
+  local function stale() return one.snapshot.stale, two.snapshot.stale end
+  one:get()
+  two:get()
+  api:post("/value/child", { invalidates = {} })
+  t:equal({ stale() }, { false, false })
+  state.rejecting = true
+  nightjar.try(api.put, api, "/value", { json = {}, invalidates = { "values", "others" } })
+  api:get("/text", { invalidates = { "values", "others" } })
+  t:equal({ stale() }, { false, false })
+  api:post("/value/child", { invalidates = { "nothing", "all" } })
+  t:equal({ stale() }, { true, false })
+  for snapshot in one:changes() do
+    if snapshot.phase == "loaded" and not snapshot.stale then break end
+  end
+  api:request { method = "DELETE", path = "/value", invalidates = { "others" } }
+  t:equal({ stale() }, { true, true })
+end)
+
 test("a write below the path reloads by option, a tag by name", function(t)
   local api, state = server()
   local res = api:resource("/value", { reload_on = { "children" }, tags = { "values" } })
@@ -269,6 +290,8 @@ test("misuse has messages", function(t)
   local res = api:resource("/value")
   local function refused(pattern, f, ...) t:matches(tostring(select(2, pcall(f, ...))), pattern) end
   misuse("resource: path must be a string, got number", function() api:resource(5) end)
+  check.fails("invalid_argument", "option \"invalidates\" must be a list of strings, found a string",
+    function() api:post("/value/child", { invalidates = "values" }) end)
   misuse("invalidate: tag must be a string, got number", function() api:invalidate(1) end)
   misuse("set_path: options must be a table, got number", function() res:set_path("/other", 1) end)
   misuse("mutate: stream is not supported", function() res:mutate { stream = true } end)

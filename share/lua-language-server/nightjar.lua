@@ -308,7 +308,7 @@ function network_changes:close() end
 ---@field transport? "websocket"|"events" websocket: the protocol graphql-transport-ws. events: an event stream (GraphQL over server-sent events). Default: "websocket".
 ---@field init_payload? table The payload of connection_init. Only for WebSockets. Default: none.
 ---@field authorize? boolean Whether the payload of connection_init has the Authorization header of the handshake. Only for WebSockets. Default: false.
----@field reconnect? boolean Whether the client connects and subscribes again after a lost connection, and after an expired token (close code 4401). Default: true.
+---@field reconnect? boolean Whether the client connects and subscribes again after a lost connection, and after a rejected token (close codes 4401 and 4403), with a new token. Default: true.
 
 ---Options of gql:items: those of api:paginate, and the following.
 ---@class nightjar.graphql_list_options: nightjar.page_options
@@ -403,6 +403,7 @@ local graphql_result = {}
 ---@field params? table The variables of a path template. Default: none.
 ---@field headers? table Header fields. Default: none.
 ---@field limit_group? string The limit group of the calls. Default: none.
+---@field invalidates? string[] Tags: when the entry is done, the process that has sent it invalidates the resources with them, as api:invalidate does. Default: none.
 
 ---An outbox. Its entries are sent in the background while it is open, also while the script does something else. <close> and the garbage collector close it.
 ---@class nightjar.outbox
@@ -962,6 +963,7 @@ function client:close() end
 ---@field cache? boolean|string protocol, reload, revalidate, cache_else_load, cache_only or offline_first; false: without the cache. Default: the client's.
 ---@field coalesce? boolean Whether the call may share an exchange with identical calls. Default: the client's.
 ---@field limit_group? string The group whose limits apply instead of those of the origin. Default: none.
+---@field invalidates? string[] Tags: a successful write invalidates the resources with them, as api:invalidate does. Default: none.
 ---@field wait_for_connectivity? number|false Seconds that the call waits for the network instead of failing with offline. Default: the client's.
 ---@field allow_metered? boolean Whether the call may use a metered network. Default: the client's.
 ---@field allow_constrained? boolean Whether the call may use the network while it is constrained. Default: the client's.
@@ -998,7 +1000,7 @@ function client:close() end
 ---@class nightjar.resource_options: nightjar.call_options
 ---@field debounce? number How long a change of the path waits for further changes in seconds, at most 60. A search field uses 0.3. Default: 0.
 ---@field reload_on? table A list of the reasons to load the resource again while it is observed: "network" when the network returns, "children" after a write of the client to a URL below the path, a number after this many seconds (at least 0.1). It is always loaded again after a write to the path itself. Default: { "network" }.
----@field tags? string[] The names by which api:invalidate invalidates the resource. Default: none.
+---@field tags? string[] The names by which api:invalidate, and the option invalidates of a write, invalidate the resource. Default: none.
 ---@field keep_previous? boolean Whether the data of the previous path is shown, as stale, until new data has arrived. Default: false.
 
 ---Options of api:websocket. path, stream and a body are not allowed.

@@ -442,7 +442,7 @@ return {
       { "transport", '"websocket"|"events"', "websocket: the protocol graphql-transport-ws. events: an event stream (GraphQL over server-sent events).", default = '"websocket"' },
       { "init_payload", "table", "The payload of connection_init. Only for WebSockets.", default = "none" },
       { "authorize", "boolean", "Whether the payload of connection_init has the Authorization header of the handshake. Only for WebSockets.", default = "false" },
-      { "reconnect", "boolean", "Whether the client connects and subscribes again after a lost connection, and after an expired token (close code 4401).", default = "true" },
+      { "reconnect", "boolean", "Whether the client connects and subscribes again after a lost connection, and after a rejected token (close codes 4401 and 4403), with a new token.", default = "true" },
     },
   },
   {
@@ -548,6 +548,7 @@ return {
       { "params", "table", "The variables of a path template.", default = "none" },
       { "headers", "table", "Header fields.", default = "none" },
       { "limit_group", "string", "The limit group of the calls.", default = "none" },
+      { "invalidates", "string[]", "Tags: when the entry is done, the process that has sent it invalidates the resources with them, as api:invalidate does.", default = "none" },
     },
   },
   {
@@ -958,6 +959,7 @@ return {
         "protocol, reload, revalidate, cache_else_load, cache_only or offline_first; false: without the cache.", default = "the client's" },
       { "coalesce", "boolean", "Whether the call may share an exchange with identical calls.", default = "the client's" },
       { "limit_group", "string", "The group whose limits apply instead of those of the origin.", default = "none" },
+      { "invalidates", "string[]", "Tags: a successful write invalidates the resources with them, as api:invalidate does.", default = "none" },
       { "wait_for_connectivity", "number|false",
         "Seconds that the call waits for the network instead of failing with offline.", default = "the client's" },
       { "allow_metered", "boolean", "Whether the call may use a metered network.", default = "the client's" },
@@ -1011,7 +1013,7 @@ return {
       { "reload_on", "table",
         'A list of the reasons to load the resource again while it is observed: "network" when the network returns, "children" after a write of the client to a URL below the path, a number after this many seconds (at least 0.1). It is always loaded again after a write to the path itself.',
         default = '{ "network" }' },
-      { "tags", "string[]", "The names by which api:invalidate invalidates the resource.", default = "none" },
+      { "tags", "string[]", "The names by which api:invalidate, and the option invalidates of a write, invalidate the resource.", default = "none" },
       { "keep_previous", "boolean", "Whether the data of the previous path is shown, as stale, until new data has arrived.", default = "false" },
     },
   },

@@ -136,12 +136,29 @@ final class TokenManager: @unchecked Sendable {
         machine.ended(progress.number)
     }
 
+    /// The version of the token that a call was sent with. Nil: it was sent without a token of this login.
+    func sentVersion(of call: Call) -> TokenRefresh.Version? {
+        call.sendsLogin ? call.states[states]?.version : nil
+    }
+
+    /// Handles the rejection of a token over a connection that was opened with it. Starts a refresh, which the next call
+    /// waits for, unless the client already has another token.
+    func rejected(_ version: TokenRefresh.Version) {
+        let actions = machine.rejected(version, at: now())
+        noteRejection(actions)
+        perform(actions)
+    }
+
+    private func noteRejection(_ actions: [TokenRefresh.Action]) {
+        if actions.contains(where: { if case .startRefresh = $0 { true } else { false } }) { wasRejected = true }
+    }
+
     private func refusal(
         of progress: Progress, _ version: TokenRefresh.Version, _ call: Call
     ) -> [TokenRefresh.Action] {
         follow(call)
         let actions = machine.refused(progress.number, sentWith: version, at: now())
-        if actions.contains(where: { if case .startRefresh = $0 { true } else { false } }) { wasRejected = true }
+        noteRejection(actions)
         return actions
     }
 

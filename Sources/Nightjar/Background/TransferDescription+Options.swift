@@ -89,7 +89,9 @@ extension TransferDescription {
         }
 
         /// The options of requests that need the process of the caller, or that have no meaning for a transfer.
-        private static let refused = ["auth", "schema", "expect", "cache", "coalesce", "limit_group", "max_body"]
+        private static let refused = [
+            "auth", "schema", "expect", "cache", "coalesce", "limit_group", "invalidates", "max_body",
+        ]
     }
 
     /// - Parameter spooled: The path of a content of the options. Nil: there is none.

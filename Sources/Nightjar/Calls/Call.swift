@@ -350,7 +350,7 @@ final class Call: @unchecked Sendable {
         task.call = nil
         task.markFinished()
         if let completion { return completion(finalResult) }
-        loop.noteWrite(task.request, finalResult)
+        loop.noteWrite(task, finalResult)
         if let call = refreshes.take(), call.state != .finished {
             let (loop, task) = (loop, task)
             call.postRefreshCompletion = { loop.post(.finished(task, finalResult), to: task.queue) }

@@ -27,6 +27,8 @@ struct CallSettings: Sendable {
     /// A response of the program to store in the cache instead of sending a request.
     var insertion: CacheInsertion?
     var limitGroup: String?
+    /// The tags of the resources that a successful write invalidates.
+    var invalidates: [String] = []
     /// Nil: the client's settings.
     var connectivity: ConnectivitySettings?
     /// The number of the client's login whose credentials are sent, or nil.
@@ -89,6 +91,7 @@ final class CallOptions: Sendable {
     var cache: CachePolicy? { settings.cache }
     var insertion: CacheInsertion? { settings.insertion }
     var limitGroup: String? { settings.limitGroup }
+    var invalidates: [String] { settings.invalidates }
     var connectivity: ConnectivitySettings? { settings.connectivity }
     var login: Int? { settings.login }
     var requestsPassword: Bool { settings.requestsPassword }

@@ -4,16 +4,17 @@ import NightjarHTTP
 struct Write: Sendable {
     /// The URLs that the response of an unsafe request has invalidated.
     var urls: [RequestURL] = []
-    /// The name that the program has invalidated. Nil: the write is a request.
-    var tag: String?
+    /// The tags that the program has invalidated, by itself or by an option of the request.
+    var tags: [String] = []
 
     /// Creates the write of a call with a response. Nil if the response invalidates nothing.
-    init?(_ request: PreparedRequest, _ response: Response) {
+    init?(_ request: PreparedRequest, tags: [String], _ response: Response) {
         urls = Invalidation.urls(request.method, request.url, response.head)
         if urls.isEmpty { return nil }
+        self.tags = tags
     }
 
-    init(tag: String) { self.tag = tag }
+    init(urls: [RequestURL] = [], tags: [String]) { (self.urls, self.tags) = (urls, tags) }
 }
 
 extension ClientLoop {
@@ -29,9 +30,9 @@ extension ClientLoop {
     }
 
     /// Handles the result of a call of the program.
-    func noteWrite(_ request: PreparedRequest, _ result: Result<Response, NightjarError>) {
+    func noteWrite(_ task: ClientTask, _ result: Result<Response, NightjarError>) {
         guard !writeListeners.isEmpty, case .success(let response) = result,
-            let write = Write(request, response)
+            let write = Write(task.request, tags: task.options.invalidates, response)
         else { return }
         notify(of: write)
     }

@@ -22,7 +22,7 @@ extension Client {
             decompresses: request.decompresses ?? decompresses,
             usesCookies: request.usesCookies, coalesces: request.coalesces ?? coalesces,
             cache: cache == nil || !request.usesCache ? nil : request.cachePolicy ?? cachePolicy, insertion: insertion,
-            limitGroup: request.limitGroup,
+            limitGroup: request.limitGroup, invalidates: request.invalidates,
             connectivity: request.connectivity.isEmpty
                 ? nil : request.connectivity.applied(to: connectivity, bounded: bounds != nil),
             login: loginOrigin != nil && !hasOwnCredentials ? login : nil,

@@ -62,11 +62,18 @@ extension JSONValue {
         return text
     }
 
+    /// Reads a list of strings. Lua encodes an empty list as an object.
     func texts(_ path: String) throws(NightjarError) -> [String] {
+        if isEmptyTable { return [] }
         guard case .array(let items) = self else { throw .mismatch(path, expected: "a list of strings", self) }
         var texts: [String] = []
         for (index, item) in items.enumerated() { texts.append(try item.text("\(path)[\(index + 1)]")) }
         return texts
+    }
+
+    /// Whether the value is an empty object, which can be an empty list of Lua.
+    var isEmptyTable: Bool {
+        if case .object(let members) = self { members.isEmpty } else { false }
     }
 
     func flag(_ path: String) throws(NightjarError) -> Bool {

@@ -51,6 +51,9 @@ extension Request {
             Option(name: "limit_group") { value, path, request throws(NightjarError) in
                 request.limitGroup = try value.text(path)
             },
+            Option(name: "invalidates") { value, path, request throws(NightjarError) in
+                request.invalidates = try value.texts(path)
+            },
             Option(name: "retry") { value, path, request throws(NightjarError) in
                 var changes = RetryChanges()
                 try changes.read(value, path)

@@ -14,7 +14,7 @@ extension WebSocketSettings {
 
     private static let options = OptionTable<WebSocketSettings>([
         Option(name: "protocols") { value, path, settings throws(NightjarError) in
-            settings.protocols = value.isEmptyTable ? [] : try value.texts(path)
+            settings.protocols = try value.texts(path)
         },
         Option(name: "compress") { value, path, settings throws(NightjarError) in
             settings.compresses = try value.flag(path)
@@ -58,11 +58,4 @@ extension WebSocketSettings {
             settings.keepsUnsent = try value.flag(path)
         },
     ])
-}
-
-extension JSONValue {
-    /// Lua encodes an empty list as an object.
-    fileprivate var isEmptyTable: Bool {
-        if case .object(let members) = self { members.isEmpty } else { false }
-    }
 }

@@ -34,7 +34,7 @@ extension Outbox {
     }
 
     /// Records a write that is given as a JSON object: `method`, `path`, the options of ``OutboxRecordOptions``, and `headers`,
-    /// `query`, `params`, `limit_group` and one of `json`, `body`, `body_base64`, `form` and `multipart`.
+    /// `query`, `params`, `limit_group`, `invalidates` and one of `json`, `body`, `body_base64`, `form` and `multipart`.
     package func record(json: String) throws(NightjarError) -> Entry {
         let (request, options) = try Outbox.write(try JSONValue(parsing: json))
         return try record(request, options)
@@ -55,7 +55,7 @@ extension Outbox {
     private static func write(_ value: JSONValue) throws(NightjarError) -> (Request, OutboxRecordOptions) {
         guard case .object(let members) = value else { throw .mismatch("", expected: "a table of options", value) }
         let own = OutboxRecordOptions.options.options.map(\.name)
-        let ofRequest = ["headers", "limit_group", "idempotency_key"]
+        let ofRequest = ["headers", "limit_group", "invalidates", "idempotency_key"]
         let special = ["method", "path", "query", "params"] + TransferBody.options
         for member in members where !(own + ofRequest + special).contains(member.name) {
             throw unknownOption(member.name, own + ofRequest + special)

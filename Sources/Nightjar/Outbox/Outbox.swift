@@ -94,8 +94,9 @@ public final class Outbox: Sendable {
     /// Records a write. When this function returns, the entry survives a power failure.
     ///
     /// If the outbox has an entry with this id and the same write, nothing changes, and that entry is returned. The method, the
-    /// URL, the header fields, the body, the idempotency key and the limit group of the request are recorded. Its other
-    /// settings are those of the client when the entry is sent.
+    /// URL, the header fields, the body, the idempotency key, the limit group and ``Request/invalidates`` of the request are
+    /// recorded. The tags are invalidated in the process that sends the entry. The other settings are those of the client when
+    /// the entry is sent.
     ///
     /// - Parameters:
     ///   - id: 1 to 256 bytes without NUL, unique in the journal. Nil: a random one.

@@ -99,6 +99,7 @@ final class OutboxExchange: @unchecked Sendable {
             request.body =
                 body.isEmpty && write.method == .delete ? .none : .bytes(ByteBuffer(bytes: body))
             request.isIdempotent = write.usesKey
+            request.invalidates = write.invalidates
         }
         // A redirect that changes POST to GET would lose the write.
         var redirect = sender.client.redirect
@@ -140,10 +141,19 @@ final class OutboxExchange: @unchecked Sendable {
     private func finish() {
         var version = OutboxVersion(status: record?.error?.status ?? 200)
         if let response { version = OutboxVersion(response) } else { version.isBodyOmitted = true }
+        notifyOfWrite()
         let result = (try? version.stored.encoded()).map { Array($0.readableBytesView) } ?? []
         store { [journal = sender.journal, lease] () throws(JournalError) in
             try journal.finishSent(lease, result: result)
         }
+    }
+
+    /// Reports the write to resources if its call has not done so, because an earlier attempt was processed or because the
+    /// response was too large.
+    private func notifyOfWrite() {
+        guard let write, !(response.map { 200..<400 ~= $0.status } ?? false) else { return }
+        let urls = (try? RequestURL(write.url)).map { [$0] } ?? []
+        sender.loop.notify(of: Write(urls: urls, tags: write.invalidates))
     }
 
     private func hold(_ state: OutboxState, _ error: NightjarError) {

@@ -15,6 +15,8 @@ struct OutboxWrite: Sendable {
     /// Whether the server honors idempotency keys.
     let usesKey: Bool
     let limitGroup: String?
+    /// The tags of the resources that the write invalidates.
+    let invalidates: [String]
 
     /// - Throws: `invalid_argument` for a method without an effect, for header fields with credentials, and for a body that is
     ///   not in memory; `too_large` for a body above ``maximumBody``; `invalid_url`.
@@ -49,7 +51,7 @@ struct OutboxWrite: Sendable {
         self.ifMatch = ifMatch ?? request.headers["If-Match"]
         if case .key(let chosen) = choice { key = chosen.text } else { key = nil }
         self.usesKey = usesKey
-        limitGroup = request.limitGroup
+        (limitGroup, invalidates) = (request.limitGroup, request.invalidates)
         if let ifMatch = self.ifMatch { try OutboxWrite.check(ifMatch: ifMatch) }
     }
 
@@ -109,6 +111,7 @@ struct OutboxWrite: Sendable {
             members.addText("if_match", ifMatch)
             members.addText("key", key)
             members.addText("limit_group", limitGroup)
+            if !invalidates.isEmpty { members.append(.init("invalidates", .array(invalidates.map { .string($0) }))) }
             return Array(try JSONValue.object(members).encoded().readableBytesView)
         }
     }
@@ -134,6 +137,7 @@ struct OutboxWrite: Sendable {
         headers = fields
         (ifMatch, key) = (value.outboxText("if_match"), value.outboxText("key"))
         limitGroup = value.outboxText("limit_group")
+        invalidates = try value["invalidates"]?.texts("invalidates") ?? []
         usesKey = value["uses_key"] != .bool(false)
     }
 

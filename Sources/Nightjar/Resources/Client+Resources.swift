@@ -17,8 +17,9 @@ extension Client {
     }
 
     /// Invalidates all resources of this client with a tag: their data is stale, and is loaded again if they are
-    /// observed. Call it after a change that the client does not see, such as an event of the server.
+    /// observed. Call it after a change that the client does not see, such as an event of the server. For a write of this
+    /// client, ``Request/invalidates`` has the same effect.
     public func invalidate(tag: String) {
-        loop.submit(.run { [loop] in loop.notify(of: Write(tag: tag)) })
+        loop.submit(.run { [loop] in loop.notify(of: Write(tags: [tag])) })
     }
 }

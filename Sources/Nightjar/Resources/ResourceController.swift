@@ -220,7 +220,7 @@ package final class ResourceController: @unchecked Sendable {
     }
 
     private func handle(_ write: Write) {
-        let isMeant = write.tag.map(settings.tags.contains) ?? false
+        let isMeant = write.tags.contains { settings.tags.contains($0) }
         let isChanged = write.urls.contains {
             url.isChanged(by: $0, includingChildren: settings.includesChildren)
         }

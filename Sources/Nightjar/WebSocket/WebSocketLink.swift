@@ -14,6 +14,8 @@ final class WebSocketLink: @unchecked Sendable {
     /// Nil after the end of the connection.
     private weak var session: WebSocketSession?
     private var task: ClientTask?
+    /// The token that the handshake was sent with. Nil before the connection is open, and without a login.
+    private(set) var token: SentToken?
     /// The failure of the handshake, which ends the call as cancelled.
     private var refusal: NightjarError?
     /// The end of the connection that was not reported yet.
@@ -29,6 +31,23 @@ final class WebSocketLink: @unchecked Sendable {
     private var keepsMessages = false
     /// The messages of this connection, if an observer keeps them.
     private var transcript: MessageTranscript?
+
+    /// A token of a login.
+    struct SentToken {
+        let manager: TokenManager
+        let version: TokenRefresh.Version
+
+        /// Nil if the call was sent without a token.
+        init?(_ call: Call, _ client: Client) {
+            guard let manager = client.sessions[call.options.login], let version = manager.sentVersion(of: call) else {
+                return nil
+            }
+            (self.manager, self.version) = (manager, version)
+        }
+
+        /// Lets the next call wait for another token.
+        func reject() { manager.rejected(version) }
+    }
 
     init(_ session: WebSocketSession, _ handshake: WebSocketHandshake, _ settings: WebSocketConnectionSettings) {
         self.session = session
@@ -107,6 +126,7 @@ final class WebSocketLink: @unchecked Sendable {
                 transcript = MessageTranscript()
                 task?.call?.states[MessageTranscript.key] = transcript
             }
+            if let session, let call = task?.call { token = SentToken(call, session.client) }
             session?.opened(
                 agreement.subprotocol,
                 authorization: response.request?.headers["Authorization"])

@@ -25,11 +25,25 @@ extension WebSocketSession {
             guard !hasEnded, state == .open else { return }
             switch action {
             case .send(let message): link?.send(message)
-            case .deliver(let message): accept(message)
+            case .deliver(let message):
+                reconnect.delivered()
+                accept(message)
             case .complete: beginClosing(.normal, "")
             case .fail(let error): finish(.failure(error), error.message)
             }
         }
+    }
+
+    /// Handles the end of a connection whose token the server rejects.
+    ///
+    /// - Parameter closure: The end, with the error of the subprotocol.
+    func rejected(_ token: WebSocketLink.SentToken, _ closure: WebSocketClosure) {
+        if !closure.isRequested { token.reject() }
+        guard mayReconnect, case .again(let wait) = reconnect.tokenRejected(now: loop.now) else {
+            return finish(
+                closure.rejection.result(isRequested: state == .closing, ""), closure.rejection.summary)
+        }
+        reconnect(after: wait, closure)
     }
 
     private static let noSubprotocol = NightjarError(
@@ -39,4 +53,15 @@ extension WebSocketSession {
         phase: .receive)
     /// The time in which the server must accept a connection of a subprotocol.
     private static let readyTimeout = Duration.seconds(10)
+}
+
+extension WebSocketClosure {
+    /// This end with the error of a response with the status 401. The code of the server can be that of another error.
+    fileprivate var rejection: WebSocketClosure {
+        guard var facts = error?.facts else { return self }
+        facts.kind = .unauthorized
+        var closure = self
+        closure.error = NightjarError(facts)
+        return closure
+    }
 }

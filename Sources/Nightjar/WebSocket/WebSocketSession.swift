@@ -77,7 +77,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     private var request: Request
     private(set) var state = WebSocketState.connecting
     var link: WebSocketLink?
-    private var reconnect: WebSocketReconnect
+    var reconnect: WebSocketReconnect
     var subprotocolState: (any WebSocketSubprotocol)?
     private var random = SystemRandomNumberGenerator()
     /// The messages to send when a connection is open and its first messages were sent.
@@ -279,7 +279,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
 
     /// Handles the end of the connection.
     func closed(_ closure: WebSocketClosure, unsent: [WebSocketMessage]) {
-        link = nil
+        let token = link.take()?.token
         let isFirst = !wasOpen
         if !isFirst || closure.isRequested { snapshot.withLock { $0.closure = closure } }
         failPings(WebSocketSession.lost)
@@ -289,28 +289,33 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         // A connection that the server has not accepted would fail again.
         if let subprotocolState, closure.error == nil, let error = subprotocolState.error(closure) {
             closure.error = error
+            if subprotocolState.rejectsToken(closure), let token { return rejected(token, closure) }
             guard subprotocolState.isReady else {
                 return finish(closure.result(isRequested: state == .closing, notSent), closure.summary)
             }
         }
         keep(unsent)
         switch verdict(closure) {
-        case .again(let wait):
-            if !settings.keepsUnsent { sendLimit.refuse(WebSocketSession.notConnected) }
-            change(to: .waiting, closure.summary)
-            loop.after(wait) { [weak self] in
-                guard let self, state == .waiting, !hasEnded else { return }
-                connect()
-            }
+        case .again(let wait): reconnect(after: wait, closure)
         case .stop:
             finish(closure.result(isRequested: state == .closing, notSent), closure.summary + notSent)
         }
     }
 
-    private func verdict(_ closure: WebSocketClosure) -> WebSocketReconnect.Verdict {
-        guard settings.reconnects, wasOpen, state != .closing, pendingClose == nil else {
-            return .stop(.closedByCaller)
+    func reconnect(after wait: Duration, _ closure: WebSocketClosure) {
+        if !settings.keepsUnsent { sendLimit.refuse(WebSocketSession.notConnected) }
+        change(to: .waiting, closure.summary)
+        loop.after(wait) { [weak self] in
+            guard let self, state == .waiting, !hasEnded else { return }
+            connect()
         }
+    }
+
+    /// Whether another connection is opened after this one, if its end permits it.
+    var mayReconnect: Bool { settings.reconnects && wasOpen && state != .closing && pendingClose == nil }
+
+    private func verdict(_ closure: WebSocketClosure) -> WebSocketReconnect.Verdict {
+        guard mayReconnect else { return .stop(.closedByCaller) }
         guard state == .connecting, let error = closure.error else {
             return reconnect.closed(closure, now: loop.now, using: &random)
         }

@@ -150,4 +150,6 @@ package struct GraphQLSubscription: WebSocketSubprotocol {
             kind, "the GraphQL server closed the subscription with \(closure.code.rawValue)\(reason)", phase: .receive,
             requestMayHaveBeenProcessed: true)
     }
+
+    package func rejectsToken(_ closure: WebSocketClosure) -> Bool { [4401, 4403].contains(closure.code.rawValue) }
 }

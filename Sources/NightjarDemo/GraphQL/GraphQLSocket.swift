@@ -104,6 +104,7 @@ final class GraphQLSocket: WebSocketEndpoint {
             close(session, 4429, "Too many initialisation requests")
             return
         }
+        if let code = settings.initialCode { return close(session, code, "closed after connection_init") }
         if settings.needsToken {
             token = settings.token
             if case .string(let text)? = payload?["Authorization"] {

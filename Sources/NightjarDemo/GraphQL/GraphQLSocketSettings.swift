@@ -8,6 +8,7 @@ import NIOCore
 /// - `token=required`: the payload of `connection_init` must have the member `Authorization` with `Bearer` and an access
 ///   token, or the handshake must have this field. Otherwise, the server closes with 4403. It closes with 4401 when the
 ///   token expires or its login ends.
+/// - `init_code`: the server closes with this code after `connection_init`.
 /// - `ping=1`: the server sends `ping` after `connection_init`, and `connection_ack` after the `pong`.
 /// - `echo_payload=1`: the payload of `connection_ack` is that of `connection_init`.
 /// - `init_timeout`: the seconds until the acknowledgement, after which the server closes with 4408. The default is 3.
@@ -16,6 +17,7 @@ struct GraphQLSocketSettings {
     let closeLimit: Int?
     let closeCode: Int
     let needsToken: Bool
+    let initialCode: Int?
     let sendsPing: Bool
     let echoesPayload: Bool
     let timeout: TimeAmount
@@ -28,6 +30,7 @@ struct GraphQLSocketSettings {
         closeLimit = try request.query("close_after", in: counts)
         closeCode = try request.query("code", in: 1...65_535, or: 1000)
         needsToken = try request.query("token", oneOf: ["optional", "required"]) == "required"
+        initialCode = try request.query("init_code", in: 3000...4999)
         sendsPing = try request.query("ping", oneOf: ["0", "1"]) == "1"
         echoesPayload = try request.query("echo_payload", oneOf: ["0", "1"]) == "1"
         timeout = try request.queryDuration("init_timeout", atMost: 60, or: 3)

@@ -184,6 +184,13 @@ public struct TokenRefresh: Sendable {
         return [join(call, wasSent: true)] + start(at: now)
     }
 
+    /// Handles the rejection of a token after the response to its call, such as by the close code of a WebSocket.
+    public mutating func rejected(_ version: Version, at now: Moment) -> [Action] {
+        assert(version <= lastVersion, "the version was never attached to a call")
+        guard let held, running == nil, held.failure == nil, version >= held.version else { return [] }
+        return start(at: now)
+    }
+
     /// Handles the end of a call: completion, failure or cancellation. A refresh that the call was waiting for
     /// continues.
     public mutating func ended(_ call: Call) {

@@ -81,6 +81,7 @@ public final class RepeatedRequest: Sendable {
             && one.expectedStatuses == other.expectedStatuses && one.redirect == other.redirect
             && one.retry == other.retry && one.connectivity == other.connectivity
             && one.respectsRetryAfter == other.respectsRetryAfter
+            && one.invalidates == other.invalidates
             && one.impliedType == other.impliedType
             && one.isIdempotent == other.isIdempotent && one.isGraphQL == other.isGraphQL
             && one.confinement === other.confinement

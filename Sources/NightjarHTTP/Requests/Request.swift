@@ -73,6 +73,9 @@ public struct Request: Sendable {
     public var coalesces: Bool?
     /// The limit group of this call. The group's limits replace those of the origin. Nil uses the limits of the origin.
     public var limitGroup: String?
+    /// The tags that a successful write invalidates, as `Client.invalidate(tag:)` does. Has no effect on a safe method, and
+    /// without a response from 200 to 399.
+    public var invalidates: [String] = []
     /// The settings for waiting and for metered networks that differ from the client's.
     public var connectivity = ConnectivityChanges()
     /// True if Retry-After in responses is respected. Nil uses the client's ``Configuration/respectsRetryAfter``.

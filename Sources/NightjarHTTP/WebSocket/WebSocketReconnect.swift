@@ -33,6 +33,8 @@ package struct WebSocketReconnect: Sendable {
         case closedByCaller
         /// The code is not in ``Settings/codes``.
         case code(WebSocketCloseCode)
+        /// The server rejected the token of two connections in a row.
+        case tokenRejected
         /// The attempt to connect failed with a permanent error.
         case permanent
         case attemptsExhausted
@@ -43,6 +45,8 @@ package struct WebSocketReconnect: Sendable {
     private let settings: Settings
     private var attempts = 0
     private var openedAt: UInt64?
+    /// Whether the server rejected the token of the last connection, and no connection has succeeded since then.
+    private var tokenWasRejected = false
 
     package init(_ settings: Settings = Settings()) { self.settings = settings }
 
@@ -56,11 +60,28 @@ package struct WebSocketReconnect: Sendable {
     package mutating func closed(
         _ closure: WebSocketClosure, now: UInt64, using random: inout some RandomNumberGenerator
     ) -> Verdict {
-        if let openedAt, now >= openedAt.later(by: settings.stableAfter) { attempts = 0 }
-        openedAt = nil
+        noteStability(at: now)
         guard !closure.isRequested else { return .stop(.closedByCaller) }
         guard settings.codes.contains(closure.code) else { return .stop(.code(closure.code)) }
         return again(using: &random)
+    }
+
+    /// Reports that the server has sent content, so it has accepted the token.
+    package mutating func delivered() { tokenWasRejected = false }
+
+    /// Handles the end of an open connection because the server rejected its token. As after a 401 response, the client
+    /// connects again at once with a new token, and only once until a connection succeeds: until content arrives, or until
+    /// it was stable.
+    package mutating func tokenRejected(now: UInt64) -> Verdict {
+        noteStability(at: now)
+        guard !tokenWasRejected else { return .stop(.tokenRejected) }
+        tokenWasRejected = true
+        return .again(after: .zero)
+    }
+
+    private mutating func noteStability(at now: UInt64) {
+        if let openedAt, now >= openedAt.later(by: settings.stableAfter) { (attempts, tokenWasRejected) = (0, false) }
+        openedAt = nil
     }
 
     /// Handles a failed attempt to connect.

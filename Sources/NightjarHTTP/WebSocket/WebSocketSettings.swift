@@ -38,9 +38,9 @@ extension WebSocketSettings {
     package static let messageSizes = 1...(1 << 30)
     private static let times = Duration.zero...Duration.seconds(3_153_600_000)
     package static let closeCodes = 1000...4999
-    /// The close codes of graphql-transport-ws after which a subscription connects again: the token has expired, and the
-    /// server has waited too long for the client.
-    package static let subscriptionCodes: Set<Int> = [4401, 4408]
+    /// The close codes of graphql-transport-ws after which a subscription connects again: the server has waited too long for
+    /// the client. After a rejected token, ``WebSocketReconnect/tokenRejected(now:)`` decides.
+    package static let subscriptionCodes: Set<Int> = [4408]
 
     /// - Throws: `invalid_argument`.
     package func check() throws(NightjarError) {

@@ -13,6 +13,8 @@ package protocol WebSocketSubprotocol: Sendable {
     mutating func received(_ message: WebSocketMessage) -> [WebSocketSubprotocolAction]
     /// Returns the error for a close code of the subprotocol. Nil for other codes.
     func error(_ closure: WebSocketClosure) -> NightjarError?
+    /// Returns whether the server closed the connection because it rejects the access token, as with a 401 response.
+    func rejectsToken(_ closure: WebSocketClosure) -> Bool
 }
 
 package enum WebSocketSubprotocolAction: Sendable, Equatable {

@@ -224,8 +224,59 @@ static void misuse(void) {
   nj_client_free(client);
 }
 
+/* Waits for the next load of the resource, and returns its data. */
+static int64_t reloaded(nj_queue *queue, seen *last) {
+  while (last->phase != NJ_RESOURCE_LOADED || last->is_stale) nj_queue_poll(queue, 5);
+  return last->n;
+}
+
+static int status_of(nj_client *client, const nj_request *request) {
+  nj_response *response = nj_client_send(client, request, NULL);
+  int status = response ? nj_response_status(response) : 0;
+  nj_response_release(response);
+  return status;
+}
+
+static void tags(void) {
+  static const char routes[] =
+      "[{\"path\": \"/value\", \"responses\": [{\"json\": {\"n\": 1}}, {\"json\": {\"n\": 2}}, {\"json\": {\"n\": 3}}]},"
+      " {\"path\": \"/fails\", \"response\": {\"status\": 422}}, {\"path\": \"/write\", \"response\": {\"status\": 204}}]";
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, "http://api.test/") == NJ_OK);
+  CHECK(nj_config_set_mock(config, routes, NULL) == NJ_OK);
+  nj_client *client = nj_client_new(config, NULL);
+  nj_queue *queue = nj_queue_new();
+  nj_resource *value = resource(client, "/value", "{\"tags\": [\"values\"]}", queue);
+  seen last = {0};
+  nj_resource_observer *observer = nj_resource_observe(value, changed, &last, NULL);
+  CHECK(reloaded(queue, &last) == 1);
+
+  static const char *const tags[] = {"others", "values", NULL}, *const invalid[] = {"\xff", NULL};
+  nj_request *fails = nj_request_new("POST", "/fails"), *write = nj_request_new("POST", "/write");
+  CHECK(nj_request_set_invalidates(fails, tags) == NJ_OK && nj_request_set_invalidates(write, tags) == NJ_OK);
+  CHECK(status_of(client, fails) == 0 && reloaded(queue, &last) == 1);
+  CHECK(status_of(client, write) == 204);
+  while (last.n == 1) nj_queue_poll(queue, 5);
+  CHECK(reloaded(queue, &last) == 2);
+
+  static const char json[] = "{\"invalidates\": [\"values\"]}";
+  CHECK(nj_request_set_invalidates(write, NULL) == NJ_OK && status_of(client, write) == 204);
+  CHECK(reloaded(queue, &last) == 2);
+  CHECK(nj_request_merge_json(write, json, strlen(json), NULL) == NJ_OK && status_of(client, write) == 204);
+  while (last.n == 2) nj_queue_poll(queue, 5);
+  CHECK(reloaded(queue, &last) == 3);
+  CHECK(nj_request_set_invalidates(NULL, tags) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_invalidates(write, invalid) == NJ_INVALID_ARGUMENT);
+  nj_request_free(fails), nj_request_free(write);
+  nj_resource_observer_free(observer);
+  nj_resource_free(value);
+  nj_queue_free(queue);
+  nj_client_free(client);
+}
+
 int main(void) {
   states();
+  tags();
   mutations();
   ends();
   paths();

@@ -124,6 +124,13 @@ import Testing
         #expect(error?.message == "the GraphQL server closed the subscription with \(code): \"Why\"")
     }
 
+    @Test func unauthorizedAndForbiddenRejectTheToken() throws {
+        let codes = (UInt16(4000)...4999).filter { code in
+            (try? Self.make().rejectsToken(WebSocketClosure(WebSocketCloseCode(rawValue: code)))) == true
+        }
+        #expect(codes == [4401, 4403])
+    }
+
     @Test func otherCloseCodesHaveNoError() throws {
         for code in [1000, 1001, 1006, 1011, 4999] as [UInt16] {
             #expect(try Self.make().error(WebSocketClosure(WebSocketCloseCode(rawValue: code))) == nil)

@@ -90,6 +90,25 @@ import Testing
         _ = try Self.started(machine.refused(1, sentWith: 2, at: now))
     }
 
+    /// A WebSocket was opened with the token, and closed because of it.
+    @Test func tokenThatIsRejectedAfterItsCallIsRefreshedBeforeTheNextCall() throws {
+        var machine = try Self.loggedIn()
+        #expect(machine.requestToken(1, at: try Self.at(0)) == [.attach(1, 1)])
+        machine.ended(1)
+        let refresh = try Self.started(machine.rejected(1, at: try Self.at(1)))
+        // A second connection with the same token.
+        #expect(machine.rejected(1, at: try Self.at(1)).isEmpty)
+        #expect(machine.requestToken(2, at: try Self.at(1)) == [.wait(2)])
+        #expect(machine.succeeded(refresh, expiry: nil, canRefresh: true, at: try Self.at(2)) == [.attach(2, 2)])
+        #expect(machine.rejected(1, at: try Self.at(3)).isEmpty)
+    }
+
+    @Test func rejectedTokenThatCannotBeRefreshedNeedsALogin() throws {
+        var machine = try Self.loggedIn(canRefresh: false)
+        #expect(machine.rejected(1, at: try Self.at(1)) == [.clear, .callLoginRequired])
+        #expect(machine.rejected(1, at: try Self.at(2)).isEmpty)
+    }
+
     @Test func invalidGrantClearsTheLoginAndRequestsOneNewLogin() throws {
         var machine = try Self.loggedIn()
         let now = try Self.at(1)

@@ -69,6 +69,40 @@ import Testing
         #expect(policy.failed(refused, using: &random) == .stop(.attemptsExhausted))
     }
 
+    @Test func rejectedTokenIsReplacedOnceUntilAConnectionSucceeds() {
+        var policy = WebSocketReconnect()
+        policy.opened(now: 0)
+        #expect(policy.tokenRejected(now: 1) == .again(after: .zero))
+        policy.opened(now: 2)
+        #expect(policy.tokenRejected(now: 3) == .stop(.tokenRejected))
+    }
+
+    @Test func contentOrAStableConnectionAcceptsTheToken() {
+        var policy = WebSocketReconnect()
+        policy.opened(now: 0)
+        #expect(policy.tokenRejected(now: 1) == .again(after: .zero))
+        policy.opened(now: 2)
+        policy.delivered()
+        #expect(policy.tokenRejected(now: 3) == .again(after: .zero))
+        policy.opened(now: 4)
+        #expect(policy.tokenRejected(now: 10_000_000_004) == .again(after: .zero))
+        policy.opened(now: 10_000_000_005)
+        #expect(policy.tokenRejected(now: 10_000_000_006) == .stop(.tokenRejected))
+    }
+
+    /// The connection was lost for another reason between two rejections.
+    @Test func lostConnectionDoesNotAcceptTheToken() {
+        var policy = WebSocketReconnect()
+        var random = Maximum()
+        policy.opened(now: 0)
+        #expect(policy.tokenRejected(now: 1) == .again(after: .zero))
+        policy.opened(now: 2)
+        let verdict = policy.closed(WebSocketClosure(.abnormal), now: 3, using: &random)
+        #expect(verdict == .again(after: .milliseconds(500)))
+        policy.opened(now: 4)
+        #expect(policy.tokenRejected(now: 5) == .stop(.tokenRejected))
+    }
+
     @Test func longRequestedWaitStops() {
         var policy = WebSocketReconnect()
         var random = Maximum()

@@ -14,9 +14,9 @@ local Result = { __name = "nightjar.graphql_result", __metatable = false }
 
 -- Options of an operation that are not options of its call.
 local OWN = { operation_name = true, extensions = true, at = true, transport = true, init_payload = true, authorize = true }
--- The close codes after which a subscription connects again: those of WebSockets, and those of graphql-transport-ws for an
--- expired token and for a server that has waited too long for the client.
-local RECONNECT_CODES = { 1001, 1006, 1011, 1012, 1013, 1014, 4401, 4408 }
+-- The close codes after which a subscription connects again: those of WebSockets, and that of graphql-transport-ws for a server
+-- that has waited too long for the client. The client itself connects again after a rejected token.
+local RECONNECT_CODES = { 1001, 1006, 1011, 1012, 1013, 1014, 4408 }
 
 local function check_arguments(name, document, variables, options)
   if type(document) ~= "string" then misuse(format("%s: the document must be a string, got %s", name, got(document))) end
