@@ -2563,7 +2563,7 @@ NJ_API void nj_response_release(nj_response *response);
 /** Returns the status, 100 to 999. 0 if `response` is NULL. */
 NJ_API int nj_response_status(const nj_response *response);
 
-/** Returns the reason phrase, which is often empty, and always over HTTP/2. Use the status instead. NULL if `response` is NULL. */
+/** Returns the reason phrase, which is often empty. HTTP/2 has none. Use the status. NULL if `response` is NULL. */
 NJ_API const char *nj_response_reason(const nj_response *response);
 
 /** Returns the HTTP version: 10 for HTTP/1.0, 11 for HTTP/1.1, 20 for HTTP/2. 0 if `response` is NULL. */
@@ -4978,6 +4978,8 @@ NJ_API const nj_error *nj_transfer_error(const nj_transfer *transfer);
  *   max_retry_delay  the upper bound of all waits in seconds                                      default: 300
  *   keep             seconds for which an entry that is done is kept with its response            default: 86,400
  *   keep_entries     the number of these entries. The oldest are removed first                    default: 1000
+ *   send             false: this outbox records, reads and decides, and sends no entries. Other
+ *                    processes, or a later opening, send them                                     default: true
  * ================================================================================================================== */
 
 /** The state of an entry of an outbox. */
@@ -4994,7 +4996,7 @@ typedef enum nj_outbox_state {
 typedef void (*nj_outbox_fn)(void *context, const nj_outbox_entry *entry);
 
 /**
- * Opens an outbox, and starts to send its entries.
+ * Opens an outbox, and starts to send its entries unless the option `send` is false.
  *
  * @param options a JSON object of `length` bytes, see above. NULL: the defaults
  * @param queue   the queue on which `changed` is delivered, and on which the callbacks of the client run: hooks, token
@@ -5060,7 +5062,9 @@ NJ_API nj_outbox_entry *nj_outbox_wait(nj_outbox *outbox, const char *id, double
  * Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier
  * attempt may have been processed. Otherwise it is a new one, because servers repeat the responses to known keys.
  *
- * @return NJ_OK; NJ_STORAGE if the entry is not held; NJ_INVALID_ARGUMENT if there is no entry with this id; NJ_FORKED
+ * The wait of a pending entry for its next attempt ends, without a new key. Has no effect while the entry is sent.
+ *
+ * @return NJ_OK; NJ_STORAGE if the entry is done; NJ_INVALID_ARGUMENT if there is no entry with this id; NJ_FORKED
  */
 NJ_API nj_status nj_outbox_retry(nj_outbox *outbox, const char *id, nj_error **out_error);
 
@@ -5099,9 +5103,9 @@ NJ_API const nj_error *nj_outbox_entry_error(const nj_outbox_entry *entry);
  * Returns an entry as a JSON object, without members for unknown values: `id`, `key`, `method`, `url`, `state`
  * (`pending`, `sending`, `conflict`, `parked`, `in_doubt` or `done`), `attempts`, `if_match`, `error` (with `kind`,
  * `message`, `status` and `may_have_been_processed`), `created` and `updated` (seconds since 1970). An entry that is done
- * or rejected has `response`, a conflict has `mine` and `theirs`: objects with `status`, `etag`, `last_modified`,
- * `location`, `type`, and the body as `json`, `body` or `body_base64`. Response bodies above 256 KiB are not stored.
- * NULL if `entry` is NULL.
+ * or rejected has `response`, a held entry has `mine`, a conflict also has `theirs`: objects with `status`, `etag`,
+ * `last_modified`, `location`, `type`, and the body as `json`, `body` or `body_base64`. Response bodies above 256 KiB are
+ * not stored. NULL if `entry` is NULL.
  */
 NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry);
 

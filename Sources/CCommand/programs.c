@@ -44,6 +44,12 @@ static const char expected[] = {
 static const char fixture[] = {
 #embed "programs/fixture.lua"
 };
+static const char graphql[] = {
+#embed "programs/graphql.lua"
+};
+static const char graphql_schema[] = {
+#embed "programs/graphql_schema.lua"
+};
 static const char help[] = {
 #embed "programs/help.lua"
 };
@@ -67,6 +73,12 @@ static const char lexer[] = {
 };
 static const char main[] = {
 #embed "programs/main.lua"
+};
+static const char outbox[] = {
+#embed "programs/outbox.lua"
+};
+static const char outbox_show[] = {
+#embed "programs/outbox_show.lua"
 };
 static const char output[] = {
 #embed "programs/output.lua"
@@ -145,8 +157,9 @@ static const program programs[] = {
 #define PROGRAM(name) {#name, name, sizeof name}
     PROGRAM(accounts), PROGRAM(call), PROGRAM(call_request), PROGRAM(call_response), PROGRAM(check),
     PROGRAM(commands), PROGRAM(complete), PROGRAM(completions), PROGRAM(download), PROGRAM(events), PROGRAM(expected),
-    PROGRAM(fixture), PROGRAM(help), PROGRAM(hints), PROGRAM(history), PROGRAM(items), PROGRAM(json_text), PROGRAM(keep),
-    PROGRAM(lexer), PROGRAM(main), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
+    PROGRAM(fixture), PROGRAM(graphql), PROGRAM(graphql_schema), PROGRAM(help), PROGRAM(hints), PROGRAM(history),
+    PROGRAM(items), PROGRAM(json_text), PROGRAM(keep), PROGRAM(lexer), PROGRAM(main), PROGRAM(outbox),
+    PROGRAM(outbox_show), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
     PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies), PROGRAM(show_limits),
     PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(subcommand), PROGRAM(syntax), PROGRAM(test),
     PROGRAM(text), PROGRAM(tls), PROGRAM(transfers), PROGRAM(types), PROGRAM(upload), PROGRAM(ws),

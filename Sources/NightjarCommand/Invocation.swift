@@ -24,7 +24,7 @@ struct Invocation {
     /// The programs of the command. Each has its own help text.
     private static let programs: Set<String> = [
         "get", "post", "put", "patch", "delete", "head", "options", "login", "logout", "profiles", "events", "tls",
-        "ws", "upload", "transfers", "check", "test", "completions",
+        "ws", "upload", "transfers", "graphql", "outbox", "check", "test", "completions",
     ]
 
     var steps: [Step] = []
@@ -157,7 +157,7 @@ struct Invocation {
         Without a script, options or piped input, nightjar starts an interactive prompt; type .help there.
 
         usage: nightjar [--profile NAME] get|post|put|patch|delete|head|options URL [items]
-               nightjar upload|transfers|login|logout|profiles|tls|check|test|completions ...
+               nightjar events|ws|graphql|upload|transfers|outbox|login|logout|profiles|tls|check|test|completions ...
           run a subcommand; see nightjar get --help and so on
 
         usage: nightjar demo [--port N]

@@ -30,6 +30,11 @@ final class GraphQLWork: Sendable {
             return { [self] () throws(NightjarError) in try set(texts[0], texts[1], document) }
         case "graphql.check" where texts.count == 4:
             return { [self] () throws(NightjarError) in try check(texts[0], texts[1], texts[2], texts[3]) }
+        case "graphql.kind" where texts.count == 2:
+            return { () throws(NightjarError) in
+                let chosen = try GraphQLDocument(parsing: texts[0]).operation(texts[1].isEmpty ? nil : texts[1])
+                return .one(.string(Array(chosen.kind.rawValue.utf8)))
+            }
         case "graphql.query":
             return { () throws(NightjarError) in .one(.string(Array(GraphQLSchema.introspectionQuery.utf8))) }
         default: return nil

@@ -132,6 +132,17 @@ test("a schema is loaded once, kept in a file, and replaced if it is outdated", 
   t:equal(fs.read(path):find('"article_id"', 1, true), nil)
 end)
 
+test("the kind of an operation is that of the document", function(t)
+  t:equal(graphql.kind "{ a }", "query")
+  t:equal(graphql.kind "mutation { a }", "mutation")
+  t:equal(graphql.kind("query A { a } subscription B { b }", "B"), "subscription")
+  local _, err = nightjar.try(graphql.kind, "query A { a } query B { b }")
+  t:matches(err.message, "has 2 operations %(A, B%)")
+  t:equal(select(2, nightjar.try(graphql.kind, "{ a(")).kind, "invalid_argument")
+  misuse("graphql.kind: the document must be a string, got no value", graphql.kind)
+  misuse("graphql.kind: the operation name must be a string, got number", graphql.kind, "{ a }", 1)
+end)
+
 test("incomplete documents are completed", function(t)
   local folder <close> = fs.temp_dir()
   local checked = graphql.client(api, "/graphql", { schema = folder.path .. "/schema.json" })

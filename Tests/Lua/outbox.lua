@@ -175,6 +175,40 @@ test("a lost response without an idempotency key is in doubt", function(t)
   t:equal(entry.error.may_have_been_processed, true)
 end)
 
+test("an outbox that does not send records, lists and decides", function(t)
+  local journal = folder.path .. "/quiet.db"
+  local quiet <close>, quiet_api = open({ send = false }, { journal = journal })
+  quiet:post("/v1/orders", { json = { item = "tea" }, id = "order" })
+  quiet:post("/v1/orders", { body = "{", id = "bad", key = "bad" })
+  nightjar.sleep(0.1)
+  t:equal(ids(quiet, "pending"), { "order", "bad" })
+  do
+    local outbox <close>, api = open({}, { journal = journal })
+    t:equal(outbox:get("order"):wait({ timeout = 60 }).state, "done")
+    await(t, outbox:get "bad", "parked")
+  end
+  t:equal(quiet:get("bad").mine.body, "{")
+  quiet:resolve("bad", { json = { item = "milk" } })
+  t:equal(quiet:get("bad").state, "pending")
+  quiet:remove "bad"
+  t:equal(quiet:count(), 0)
+end)
+
+test("retry ends the wait of a pending entry", function(t)
+  local status = 503
+  local mock = nightjar.mock { { path = "/a", response = function() return { status = status } end } }
+  local outbox <close>, api = open({ retry_delay = 3600, max_retry_delay = 3600 }, { base_url = "http://mock.test", mock = mock, retry = false })
+  local entry = outbox:put("/a", { body = "tea", id = "a" })
+  for each in outbox:changes { timeout = 60 } do
+    t:equal(each.state, "pending")
+    break
+  end
+  status = 200
+  entry:retry()
+  t:equal(entry:wait({ timeout = 60 }).state, "done")
+  fails(t, "storage", "is done", entry.retry, entry)
+end)
+
 test("limits name themselves", function(t)
   local outbox <close>, api = open({ max_entries = 2, max_bytes = 4000 }, { base_url = "http://127.0.0.1:1" })
   fails(t, "too_large", "max_bytes is 4000", outbox.post, outbox, "/", { body = ("x"):rep(4000) })

@@ -388,6 +388,7 @@ local graphql_result = {}
 ---@field max_retry_delay? number The longest wait in seconds, unless the server asks for a longer one. Default: 300.
 ---@field keep? number The time in seconds for which an entry that is done is kept with its response. Default: 86400 (1 day).
 ---@field keep_entries? integer The number of entries that are done and kept. The oldest are removed first. Default: 1000.
+---@field send? boolean false: this outbox records entries, reads them and decides about them, and sends none. Other processes, or a later opening of the outbox, send them. Default: true.
 
 ---Options of a write of an outbox. At most one of json, body, form and multipart can be used; it has at most 1 MiB. Header fields with credentials are rejected: the auth of the client is used when the entry is sent.
 ---@class nightjar.outbox_write_options
@@ -452,7 +453,7 @@ function outbox:count() end
 ---@return fun(): nightjar.outbox_entry?
 function outbox:changes(options) end
 
----Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier attempt may have been processed, and otherwise a new one, because servers repeat the responses to known keys. Raises an error of the kind storage in any other state.
+---Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier attempt may have been processed, and otherwise a new one, because servers repeat the responses to known keys. The wait of a pending entry for its next attempt ends. Raises an error of the kind storage if the entry is done.
 ---@param id string
 function outbox:retry(id) end
 
@@ -479,7 +480,7 @@ function outbox:close() end
 ---@field if_match string? The value of If-Match.
 ---@field error { kind: string, message: string, status: integer?, may_have_been_processed: boolean }? The error of the last attempt; nil if there is none.
 ---@field response table? The response of an entry that is done, or that the server has rejected.
----@field mine table? The body that the script has recorded, of a conflict.
+---@field mine table? The body that the script has recorded, of an entry that is held.
 ---@field theirs table? The present version of the resource, of a conflict; the response to a POST.
 ---@field created number When the entry was recorded, in seconds since 1970.
 ---@field updated number When the entry was changed last, in seconds since 1970.

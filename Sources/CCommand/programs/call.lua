@@ -10,16 +10,11 @@ local text = require "nightjar.command.text"
 
 local call = {}
 
-local function paginate(api, request, options)
-  local path = request.path
-  local list_options = {
-    query = request.query, headers = request.headers, redirect = request.redirect, auth = request.auth,
-    items = options.at, style = options.style,
-  }
+-- Writes the items of a list as its pages arrive. Returns the exit status.
+function call.write_pages(list, options)
   local format = options.output or "ndjson"
   local write, finish = output.stream(format)
   local left, is_found, count = options.max_items or math.huge, {}, 0
-  local list = api:paginate(path, list_options)
   -- Reports the detected pagination style, because a wrong guess can end a list early.
   local is_reported = false
   local function report_guess()
@@ -62,6 +57,13 @@ local function paginate(api, request, options)
     end
   end
   return ok and 0 or 1
+end
+
+local function paginate(api, request, options)
+  return call.write_pages(api:paginate(request.path, {
+    query = request.query, headers = request.headers, redirect = request.redirect, auth = request.auth,
+    items = options.at, style = options.style,
+  }), options)
 end
 
 local function send(verb, options)

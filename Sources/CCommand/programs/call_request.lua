@@ -188,11 +188,12 @@ local function add_tls(client, request, options)
   if next(tls) then client.tls = tls end
 end
 
--- Returns the options of the client and of the request. `options.accept` is the default of the header Accept.
+-- Returns the options of the client and of the request. `options.accept` is the default of the header Accept, and
+-- `options.read` has the items if the subcommand has read them.
 function call_request.build(verb, options)
   local client = profile_options(options)
   if options.download then check_download(options.download) end
-  local read = items.read(options.item)
+  local read = options.read or items.read(options.item)
   local request, types = { method = verb:upper(), path = url_of(options.url, client.base_url) }, {}
   if #read.query > 0 then request.query = read.query end
   add_body(verb, options, read, request, types)

@@ -93,14 +93,19 @@ local function parts_of(verb, options)
   return false, output.is_terminal(), true
 end
 
--- Returns the response. The secret strings of a JSON body are masked.
-local function masked(res)
-  if not json_of(res) then return res end
-  local body = json_text.mask(res.text, profiles.is_secret)
+-- Returns the response with another text as its body.
+local function with_body(res, body)
   return setmetatable({ body = body, text = body }, { __index = function(_, name) return res[name] end })
 end
 
--- Writes the parts of the request and the response that the options select. `res` is nil if there is no response.
+-- Returns the response. The secret strings of a JSON body are masked.
+local function masked(res)
+  if not json_of(res) then return res end
+  return with_body(res, json_text.mask(res.text, profiles.is_secret))
+end
+
+-- Writes the parts of the request and the response that the options select. `res` is nil if there is no response. If
+-- `options.part` is a text, it is written in place of the body.
 -- @return false if a picked part does not exist, or if the body is not JSON and an option requires JSON
 function call_response.write(res, err, verb, options)
   local has_request, has_head, has_body = parts_of(verb, options)
@@ -108,6 +113,7 @@ function call_response.write(res, err, verb, options)
   if not res then return true end
   if has_head then io.stdout:write(output.head(res, options.verbose), has_body and "\n" or "") end
   if not has_body then return true end
+  if options.part then res = with_body(res, options.part) end
   if options.verbose then res = masked(res) end
   -- The options that select and format parts of the body do not apply to errors.
   if err then return write_body(res, { pick = {} }) end

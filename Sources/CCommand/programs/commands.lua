@@ -154,6 +154,48 @@ for _, item in ipairs {
 add("ws", "Opens a WebSocket, sends each line of standard input, and writes the messages that arrive. Ctrl-C and Ctrl-D close it.",
   socket_items, "An item is a header, NAME:VALUE, or a query parameter, NAME==VALUE.")
 
+local graphql_options = {
+  ["--json"] = false, ["--form"] = false, ["--multipart"] = false, ["--raw"] = false, ["--ignore-stdin"] = false,
+  ["--pick"] = true, ["--headers"] = true, ["--verbose"] = true, ["--timeout"] = true,
+}
+local graphql_items = { { "url" }, { "query", optional = true }, { "item", many = true, optional = true } }
+for _, item in ipairs(call_items()) do
+  local name = item[2] and item[2]:sub(1, 2) == "--" and item[2] or item[1]
+  local is_listed = graphql_options[name]
+  if is_listed or is_listed == nil and request_options[name] then graphql_items[#graphql_items + 1] = item end
+end
+for _, item in ipairs {
+  { "--operation", "NAME", help = "the operation of a document that has several" },
+  { "--variables", "JSON", help = "the variables as a JSON object, or @FILE; items replace its members" },
+  { "--check", help = "check the variables against the schema of the service, which is kept for a day" },
+  { "-X", "--method", "METHOD", choices = { "get", "post" }, help = "method of a query; default: post" },
+  { "-o", "--output", "FORMAT", choices = formats, help = "output format of the data" },
+  { "--paginate", help = "fetch all pages of a connection and write its nodes as they arrive; ndjson by default" },
+  { "--at", "POINTER", help = "with --paginate: location of the connection in the data, if there are several" },
+  { "-n", "--max-items", "N", type = "integer", help = "write at most N nodes, or results of a subscription" },
+  { "--transport", "TRANSPORT", choices = { "websocket", "events" }, help = "transport of a subscription; default: websocket (graphql-transport-ws)" },
+  { "--init-payload", "JSON", help = "payload of connection_init for a WebSocket, or @FILE" },
+  { "--authorize", help = "send the Authorization header also in the payload of connection_init" },
+  { "--once", help = "do not connect a subscription again" },
+  { "--schema", "FORMAT", choices = { "sdl", "json" }, help = "write the schema of the service: in the schema definition language, or the result of an introspection query" },
+  { "-d", "--download", "FILE", help = "with --schema: write the schema to a file" },
+} do graphql_items[#graphql_items + 1] = item end
+
+add("graphql", "Sends a GraphQL operation and writes its data, or the results of a subscription, one in each line, until it ends.", graphql_items, [[
+QUERY: a text such as '{ articles { id } }', @FILE, or - for standard input.
+
+Items after the query:
+  name=text        a variable with a text          name=@file    the text of a file
+  name:=json       a variable with a JSON value    name:=@file   the JSON of a file
+  name[a]=1  name[]=1                              nested fields and lists
+  Name:text        a header                        name==text    a query item of the URL
+
+If fields have errors, the whole result is written instead of the data, and the errors go to standard error. -f and the
+formats ndjson, csv and table apply to the data in any case.
+
+Exit status: 0 success; 1 failure, also if only some fields have errors: the messages go to standard error; 2 invalid
+arguments, also an invalid document or variable: nothing was sent.]])
+
 local upload_items = { { "file" }, { "url" }, { "item", many = true, optional = true } }
 for _, item in ipairs(call_items()) do
   local is_listed = request_options[item[2]] or request_options[item[1]]
@@ -178,13 +220,20 @@ add("upload", "Uploads a file, or standard input for -, and continues after lost
   .. "FILE.nightjar-upload. A person who can read this file can often write to the upload.")
 
 -- The commands of a subcommand that has several. The items of each are commands["transfers list"] and so on.
-commands.parts = { transfers = {} }
+commands.parts = { transfers = {}, outbox = {} }
 
 local function add_part(name, part, summary, items, epilog)
   items[#items + 1] = { "--journal", "FILE", help = "the journal; default: that of the user, nightjar/journal.db in $XDG_STATE_HOME or ~/.local/state" }
   items.name, items.summary, items.epilog = ("nightjar %s %s"):format(name, part), summary, epilog
   commands.parts[name][#commands.parts[name] + 1] = part
   commands[name .. " " .. part] = items
+end
+
+-- The items of all commands of nightjar outbox, besides --journal.
+local function outbox_items(items)
+  items[#items + 1] = { "-p", "--profile", "PROFILE", help = "use a profile of the config file: its journal; to send and record also base URL, login, headers" }
+  items[#items + 1] = { "--name", "NAME", help = "name of the outbox; default: default" }
+  return items
 end
 
 local transferd = { "--transferd", help = "start nightjar transferd if no worker runs" }
@@ -248,6 +297,67 @@ Commands:
   cancel ID...          cancel                     retry ID...            start again
   rm ID...              remove                     log [ID...]            write the log of the workers
 nightjar transfers start --help and so on show the options of a command.]])
+local confirmed = { "-y", "--yes", help = "do not ask; required if standard input is not a terminal" }
+
+add_part("outbox", "list", "Lists the entries in the order in which they were recorded: id, state, method, URL, and the error of the last attempt.", outbox_items {
+  { "--state", "STATE", choices = { "pending", "sending", "done", "conflict", "parked", "in_doubt" }, help = "only the entries with this state" },
+  { "--json", help = "write a JSON array with all fields" },
+})
+add_part("outbox", "show", "Writes all fields of an entry: of a conflict, also both versions and the members that differ.", outbox_items {
+  { "id" }, { "--json", help = "write a JSON object" },
+})
+add_part("outbox", "count", "Writes the number of entries that are not done.", outbox_items {})
+for _, verb in ipairs { "post", "put", "patch", "delete" } do
+  add_part("outbox", verb, ("Records a %s request, which nightjar outbox run or another process with this outbox sends. Writes the entry."):format(verb:upper()), outbox_items {
+    { "url" }, { "item", many = true, optional = true },
+    { "--id", "ID", help = "identity of the write, unique in the journal; default: random. The same id and write are the same entry" },
+    { "--key", "KEY", help = "order key: the entries of a key are sent in order; default: the URL without its query" },
+    { "--if-match", "ETAG", help = "ETag of the version that the write changes" },
+    { "--no-idempotency-key", help = "send no Idempotency-Key; a post or patch whose response was lost is then in doubt" },
+    { "-j", "--json", help = "send fields as JSON (the default)" },
+    { "-F", "--form", help = "send fields as a form; as multipart if there are files" },
+    { "-m", "--multipart", help = "send fields as a multipart form" },
+    { "--raw", "TEXT", help = "use TEXT as the body" },
+    { "--ignore-stdin", help = "do not read the body from standard input" },
+  }, items_help:match "^(.-)\n\nExit status")
+end
+add_part("outbox", "run", "Sends the entries now, also those that wait for their next attempt, until all are done or held. Writes each entry whose state changes.", outbox_items {
+  { "--timeout", "SECONDS", type = seconds, help = "end after this time: 5, or 1m30s; 0: no limit (the default)" },
+  { "--json", help = "write one JSON object per line" },
+}, "Exit status: 0 all entries are done; 1 an entry is held or not sent: the message goes to standard error; 2 invalid arguments.")
+add_part("outbox", "wait", "Waits until entries are done, which another process sends.", outbox_items {
+  { "id", many = true }, { "--timeout", "SECONDS", type = seconds, help = "timeout of the wait: 5, or 1m30s; 0: no limit (the default)" },
+}, "Exit status: 0 the entries are done; 1 an entry is held or not done: the message goes to standard error; 2 invalid arguments.")
+add_part("outbox", "retry", "Sends entries that are held again, and ends the waits of pending entries for their next attempts.", outbox_items { { "id", many = true } })
+add_part("outbox", "resolve", "Decides a conflict: sends a merged body or this version, or keeps that of the server.", outbox_items {
+  { "id" }, { "item", many = true, optional = true },
+  { "--mine", help = "send the same body again, in place of the server's version" },
+  { "--theirs", help = "keep the server's version, and remove the entry" },
+  { "--raw", "TEXT", help = "use TEXT as the merged body" },
+  { "--if-match", "ETAG", help = "ETag to send; default: that of the server's version" },
+  { "--ignore-stdin", help = "do not read the merged body from standard input" },
+  confirmed,
+}, [[
+An item is a field of the merged body, which replaces the whole body of the write:
+  name=text        a text field          name=@file    the text of a file
+  name:=json       a JSON value          name:=@file   the JSON of a file]])
+add_part("outbox", "remove", "Removes entries: writes that are not to be sent, or responses that were processed. Asks before it removes a write that is not done.", outbox_items {
+  { "id", many = true }, confirmed,
+})
+
+add("outbox", "Lists, sends and changes the entries of an outbox: writes that are recorded in a journal until the server accepts them.", outbox_items {
+  { "command", choices = commands.parts.outbox }, { "argument", many = true, optional = true },
+  { "--journal", "FILE", help = "the journal; default: that of the profile, or of the user, nightjar/journal.db in $XDG_STATE_HOME or ~/.local/state" },
+}, [[
+Commands:
+  list                    list the entries             show ID         write an entry, with both versions of a conflict
+  count                   count those not done         run             send the entries now
+  retry ID...             send held entries again      wait ID...      wait until they are done
+  resolve ID --mine       send this version            remove ID...    remove entries
+  resolve ID --theirs     keep the server's version    resolve ID name=value...   send a merged version
+  post|put|patch|delete URL [item...]   record a write
+States: pending, sending, done; conflict, parked and in_doubt are held until they are retried, resolved or removed.
+nightjar outbox list --help and so on show the options of a command.]])
 add("login", "Logs in as configured in the profile, for example with a device code or in the browser, and stores the login.", {
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })

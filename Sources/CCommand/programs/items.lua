@@ -56,6 +56,9 @@ local function read_file(word, path)
   return content or items.refuse("%s: %s cannot be read: %s", word, path, why or "not a file")
 end
 
+-- items.read_file(word, path) -> the content of a file; `word` is the argument that names it
+items.read_file = read_file
+
 local function check_json(word, name, text)
   local value, err = nightjar.try(nightjar.json.decode, text)
   if value == nil and err then

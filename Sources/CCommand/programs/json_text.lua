@@ -123,6 +123,22 @@ function json_text.mask(text, is_secret)
   return table.concat(pieces)
 end
 
+-- Returns a table as the text of an object. The members in `names` come first, the others follow in alphabetical order.
+function json_text.object(value, names)
+  local parts, others, is_named = {}, {}, {}
+  local function add(name) parts[#parts + 1] = nightjar.json.encode(name) .. ":" .. nightjar.json.encode(value[name]) end
+  for _, name in ipairs(names) do
+    is_named[name] = true
+    if value[name] ~= nil then add(name) end
+  end
+  for name in pairs(value) do
+    if not is_named[name] then others[#others + 1] = name end
+  end
+  table.sort(others)
+  for _, name in ipairs(others) do add(name) end
+  return "{" .. table.concat(parts, ",") .. "}"
+end
+
 -- Returns the text of a table cell: a string without quotes, nothing for null, otherwise the JSON.
 function json_text.cell(text)
   if text == "null" then return "" end

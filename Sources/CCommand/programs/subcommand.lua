@@ -38,4 +38,34 @@ function subcommand.run(name, words, body)
   return ok and status or call_response.fail(name, status)
 end
 
+-- Returns the name of the command among the words of a subcommand that has several, and its position. Options before the
+-- command are those of all commands.
+local function command_of(name, words)
+  local has_value, place = {}, 1
+  for _, item in ipairs(commands[name]) do
+    local last = item[#item]
+    for _, word in ipairs(item) do
+      if word:sub(1, 1) == "-" and last:sub(1, 1) ~= "-" then has_value[word] = true end
+    end
+  end
+  while words[place] do
+    local word = words[place]
+    if word:sub(1, 1) ~= "-" then return word, place end
+    if word == "--" then return nil end
+    place = place + (has_value[word] and 2 or 1)
+  end
+end
+
+-- Runs a command of a subcommand that has several, such as `transfers list`. `actions` has the function of each.
+-- @return the exit status
+function subcommand.run_part(name, words, actions)
+  local part, place = command_of(name, words)
+  if not actions[part] then
+    nightjar.args.parse(commands[name], words) -- shows the help, or reports the error
+    return 2
+  end
+  table.remove(words, place)
+  return subcommand.run(name .. " " .. part, words, actions[part])
+end
+
 return subcommand

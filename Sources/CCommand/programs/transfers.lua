@@ -1,7 +1,7 @@
 -- nightjar transfers: records, lists and changes the transfers that nightjar transferd performs, and waits for them.
 local nightjar = require "nightjar"
-local commands = require "nightjar.command.commands"
 local items = require "nightjar.command.items"
+local json_text = require "nightjar.command.json_text"
 local output = require "nightjar.command.output"
 local progress = require "nightjar.command.progress"
 local subcommand = require "nightjar.command.subcommand"
@@ -43,22 +43,7 @@ local members = {
   "id", "kind", "state", "url", "path", "received", "sent", "total", "rate", "attempts", "error", "upload_url", "created", "updated",
 }
 
-local function json_of(transfer)
-  local parts, rest = {}, {}
-  local function add(name)
-    parts[#parts + 1] = nightjar.json.encode(name) .. ":" .. nightjar.json.encode(transfer[name])
-    rest[name] = nil
-  end
-  for name in pairs(transfer) do rest[name] = true end
-  for _, name in ipairs(members) do
-    if rest[name] then add(name) end
-  end
-  local others = {}
-  for name in pairs(rest) do others[#others + 1] = name end
-  table.sort(others)
-  for _, name in ipairs(others) do add(name) end
-  return "{" .. table.concat(parts, ",") .. "}"
-end
+local function json_of(transfer) return json_text.object(transfer, members) end
 
 -- Returns the progress in percent, or in bytes if the size is unknown. The bytes of an upload that waits are unknown.
 local function progress_of(transfer)
@@ -322,29 +307,7 @@ for command, method in pairs { pause = "pause", resume = "resume", cancel = "can
   end
 end
 
--- --- The command ---
-
--- Returns the name of the command among the words, and its position. An option before the command is that of all
--- commands, --journal, which has a value.
-local function command_of(words)
-  local place = 1
-  while words[place] do
-    local word = words[place]
-    if word:sub(1, 1) ~= "-" then return word, place end
-    if word == "--" then return nil end
-    place = place + (word == "--journal" and 2 or 1)
-  end
-end
-
 -- @return the exit status
-function transfers.run(words)
-  local name, place = command_of(words)
-  if not actions[name] then
-    nightjar.args.parse(commands.transfers, words) -- shows the help, or reports the error
-    return 2
-  end
-  table.remove(words, place)
-  return subcommand.run("transfers " .. name, words, actions[name])
-end
+function transfers.run(words) return subcommand.run_part("transfers", words, actions) end
 
 return transfers

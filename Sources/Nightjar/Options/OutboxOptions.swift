@@ -2,7 +2,7 @@ import NightjarHTTP
 
 extension OutboxSettings {
     /// Reads a table `{name=, concurrency=, max_entries=, max_bytes=, max_age=, max_attempts=, retry_delay=,
-    /// max_retry_delay=, keep=, keep_entries=}`.
+    /// max_retry_delay=, keep=, keep_entries=, send=}`.
     ///
     /// - Throws: `decoding` if the text is not JSON; `invalid_argument` for an unknown name (with the nearest known name)
     ///   or an invalid value.
@@ -41,6 +41,9 @@ extension OutboxSettings {
         },
         Option(name: "keep_entries") { value, path, settings throws(NightjarError) in
             settings.retainedEntries = try value.count(path, in: 0...1_000_000)
+        },
+        Option(name: "send") { value, path, settings throws(NightjarError) in
+            settings.sends = try value.flag(path)
         },
     ])
 }

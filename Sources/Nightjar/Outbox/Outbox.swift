@@ -183,8 +183,16 @@ public final class Outbox: Sendable {
     /// Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier
     /// attempt may have been processed. Otherwise it is a new one, because servers repeat the responses to known keys.
     ///
-    /// - Throws: `invalid_argument` if there is no entry with this id; `storage` in any other state.
+    /// The wait of an entry that is pending ends, without a new key. Has no effect while the entry is sent.
+    ///
+    /// - Throws: `invalid_argument` if there is no entry with this id; `storage` if the entry is done.
     public func retry(_ id: String) throws(NightjarError) {
+        guard let entry = try entry(id) else { throw Outbox.unknown(id) }
+        if entry.state == .pending || entry.state == .sending {
+            try use { (journal) throws(JournalError) in try journal.endWait(id) }
+            sender.changed()
+            return
+        }
         try decide(id) { record in
             var changed = record
             if record.error?.requestMayHaveBeenProcessed != true { changed.replaceKey() }

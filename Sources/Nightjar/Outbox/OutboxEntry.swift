@@ -79,7 +79,8 @@ extension Outbox.Entry {
             members.append(.init("error", .object(failure)))
         }
         if let response { members.append(.init("response", response.json)) }
-        if state == .conflict {
+        // The body that a person or a program needs for its decision.
+        if state.isHeld {
             let mine = JSONValue.object(OutboxVersion.members(of: Array(body.readableBytesView)))
             members.append(.init("mine", mine))
             if let theirs { members.append(.init("theirs", theirs.json)) }

@@ -39,12 +39,14 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
 
     /// An entry was recorded, or may be sent again. Any thread.
     func changed() {
+        guard settings.sends else { return }
         loop.submit(.run { [self] in if !hasEnded { perform(schedule.changed()) } })
     }
 
     // MARK: On the loop
 
     override func begin() {
+        guard settings.sends else { return }
         watch.start { [weak self] _ in
             guard let self, !hasEnded else { return }
             perform(schedule.networkChanged())

@@ -20,6 +20,9 @@ public struct OutboxSettings: Sendable {
     public var retention = Duration.seconds(86_400)
     /// The number of entries that are done and kept. The oldest are removed first.
     public var retainedEntries = 1000
+    /// False: this outbox records entries, reads them and decides about them, and sends none. Other processes, or a later
+    /// opening of the outbox, send them.
+    public var sends = true
 
     public init() {}
 

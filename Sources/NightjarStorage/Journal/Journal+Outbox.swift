@@ -130,6 +130,23 @@ extension Journal {
         }
     }
 
+    /// Makes a pending entry that waits for its next attempt due now. Has no effect while a worker has the entry.
+    ///
+    /// - Throws: `notFound`; `wrongPhase` if the entry is finished or parked.
+    package func endWait(_ id: String) throws(JournalError) {
+        try write { (rows, now) throws(JournalError) in
+            guard var row = try rows.find(id) else { throw .notFound(id) }
+            if row.phase == .running { return }
+            guard row.phase == .pending, !row.lifecycle.isPaused else {
+                let state = row.lifecycle.isPaused ? "parked" : row.phase.name
+                throw JournalError(
+                    .wrongPhase, "the journal entry \(quoted(id)) does not wait for its next attempt: it is \(state)")
+            }
+            row.due = now.uptime
+            try rows.save(row)
+        }
+    }
+
     /// Returns the number and the size of the entries of a kind that are not finished.
     package func pending(kind: String) throws(JournalError) -> (entries: Int, bytes: Int) {
         try read { (rows, _) throws(JournalError) in try rows.pending(kind) }

@@ -19,4 +19,10 @@ function graphql.client(api, path, options) end
 ---@return string[]
 function graphql.complete(client, document, kind) end
 
+---Returns the kind of an operation of a document, or of its only operation. Nothing is sent. Raises an error of the kind invalid_argument that has the position of a syntax error, or if there is no such operation.
+---@param document string
+---@param operation_name? string
+---@return "query"|"mutation"|"subscription"
+function graphql.kind(document, operation_name) end
+
 return graphql

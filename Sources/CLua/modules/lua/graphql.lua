@@ -188,6 +188,15 @@ function graphql.complete(client, document, kind)
   return names
 end
 
+-- kind(document, operation_name) returns the kind of an operation: "query", "mutation" or "subscription".
+function graphql.kind(document, operation_name)
+  if type(document) ~= "string" then misuse(format("graphql.kind: the document must be a string, got %s", got(document))) end
+  if operation_name ~= nil and type(operation_name) ~= "string" then
+    misuse(format("graphql.kind: the operation name must be a string, got %s", got(operation_name)))
+  end
+  return work("graphql.kind", document, operation_name or "")
+end
+
 -- client(api, path, options) returns a GraphQL client for an endpoint. The options are schema (true, or the path of a
 -- file), schema_max_age, method ("POST" or "GET", for queries), and options of calls.
 function graphql.client(api, path, options)

@@ -14,6 +14,7 @@ local SETTLED = { done = true, conflict = true, parked = true, in_doubt = true }
 local OPTIONS = {
   name = "string", concurrency = "integer", max_entries = "integer", max_bytes = "integer", max_age = "number",
   max_attempts = "integer", retry_delay = "number", max_retry_delay = "number", keep = "number", keep_entries = "integer",
+  send = "boolean",
 }
 
 local function check_id(id, name)
