@@ -52,6 +52,7 @@ public func njl_future_response(_ future: OpaquePointer?, _ view: UnsafeMutableP
     guard let future = Handle<Future>.borrow(future), let response = future.response else { return false }
     view?.pointee = njl_response(
         status: Int32(clamping: response.status),
+        http_version: Int32(clamping: response.head.version.rawValue),
         // The pointer stays valid because the outcome keeps the response and its buffer.
         body: response.body.withUnsafeReadableBytes(njl_bytes.init),
         attempts: Int32(clamping: response.attempts),

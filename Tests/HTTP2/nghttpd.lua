@@ -24,6 +24,7 @@ for name, api in pairs(clients) do
   test("a response has a body " .. name, function(t)
     local res = api:get("/small")
     t:equal(res.status, 200)
+    t:equal(res.http_version, "2")
     t:equal(res.body, "hello")
     t:equal(res.headers["content-length"], "5")
   end)

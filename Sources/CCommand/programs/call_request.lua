@@ -158,6 +158,20 @@ local function check_selection(verb, options)
   if options.paginate and options.download then items.refuse "only one of --paginate and --download can be used" end
 end
 
+local http_options = { ["http1.1"] = { "1.1" }, http2 = { "1.1", "2" }, http2_prior_knowledge = { "2" } }
+
+-- Sets the versions of HTTP.
+local function add_versions(client, options)
+  local chosen
+  for name, versions in pairs(http_options) do
+    if options[name] then
+      if chosen then items.refuse "only one of --http1.1, --http2 and --http2-prior-knowledge can be used" end
+      chosen = versions
+    end
+  end
+  if chosen then client.http = { versions = chosen } end
+end
+
 -- Sets the options of TLS. The other options of the profile's table remain. A certificate is sent only to the called host.
 local function add_tls(client, request, options)
   local function copy(table)
@@ -205,6 +219,7 @@ function call_request.build(verb, options)
   end
   if options.follow and options.no_follow then items.refuse "only one of --follow and --no-follow can be used" end
   if options.no_follow then request.redirect = false end
+  add_versions(client, options)
   add_tls(client, request, options)
   check_selection(verb, options)
   return client, request

@@ -84,6 +84,9 @@ local function call_items()
     { "--at", "POINTER", help = "location of the items in a page" },
     { "--style", "STYLE", choices = { "page", "offset", "cursor", "link", "next", "header", "guess" }, help = "pagination style of the list" },
     { "--max-items", "N", type = "integer", help = "write at most N items" },
+    { "--http1.1", help = "use HTTP/1.1" },
+    { "--http2", help = "use HTTP/2 if the server supports it; only over TLS" },
+    { "--http2-prior-knowledge", help = "use HTTP/2, also without TLS" },
     { "--ca-file", "FILE", help = "PEM file of certificate authorities to trust instead of the system's" },
     { "--cert", "FILE", help = "client certificate: a PEM file, or a PKCS #12 archive (.p12, .pfx); the password is read from NIGHTJAR_CERT_PASSWORD" },
     { "--cert-key", "FILE", help = "PEM file with the private key of the client certificate; default: the file of --cert" },
@@ -116,7 +119,8 @@ for _, verb in ipairs(commands.verbs) do add(verb, summaries[verb], call_items()
 -- The options of a call that determine its request.
 local request_options = {
   ["--profile"] = true, ["--json"] = true, ["--form"] = true, ["--multipart"] = true, ["--raw"] = true, ["--ignore-stdin"] = true,
-  ["--retry"] = true, ["--follow"] = true, ["--no-follow"] = true, ["--ca-file"] = true, ["--cert"] = true,
+  ["--retry"] = true, ["--follow"] = true, ["--no-follow"] = true,
+  ["--http1.1"] = true, ["--http2"] = true, ["--http2-prior-knowledge"] = true, ["--ca-file"] = true, ["--cert"] = true,
   ["--cert-key"] = true, ["--key-log"] = true, ["--trace"] = true, ["--har"] = true, ["--har-secrets"] = true,
 }
 

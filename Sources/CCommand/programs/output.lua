@@ -210,7 +210,7 @@ function output.stream(format) return streams[format]() end
 function output.head(res, masks)
   local paint = output.painter()
   local role = res.status < 300 and "good" or res.status < 400 and "warn" or "bad"
-  local lines = { paint(role, ("HTTP/1.1 %d %s"):format(res.status, show.reason(res.status)):gsub(" $", "")) }
+  local lines = { paint(role, ("HTTP/%s %d %s"):format(res.http_version, res.status, show.reason(res.status)):gsub(" $", "")) }
   for name, value in pairs(res.headers) do
     if masks and require("nightjar.command.profiles").is_secret(name) then value = "***" end
     lines[#lines + 1] = paint("key", text.safe(name)) .. ": " .. text.safe(value)

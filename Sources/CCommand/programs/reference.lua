@@ -1317,6 +1317,7 @@ return {
     members = {
       { "status", "integer", "The status code." },
       { "ok", "boolean", "Whether the status is from 200 to 299." },
+      { "http_version", "string", "\"1.0\", \"1.1\" or \"2\"." },
       { "headers", "nightjar.headers", "The headers." },
       { "body", "string", "The body as bytes." },
       { "json", "any", "The body decoded from JSON. Raises an error of the kind decoding if the body is not JSON." },

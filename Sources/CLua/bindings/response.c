@@ -134,10 +134,10 @@ static int push_redirects(lua_State *L, njl_future *future) {
 static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
                                           "attempts", "timing", "ok", "chunks", "close", "redirects", "curl",
                                           "peer", "explain", "idempotency_key", "refreshed", "tls", "lines", "ndjson",
-                                          "events", "download", "start_download", NULL};
+                                          "events", "download", "start_download", "http_version", NULL};
 enum {
   STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER, EXPLAIN,
-  IDEMPOTENCY_KEY, REFRESHED, TLS, LINES, NDJSON, EVENTS, DOWNLOAD, START_DOWNLOAD
+  IDEMPOTENCY_KEY, REFRESHED, TLS, LINES, NDJSON, EVENTS, DOWNLOAD, START_DOWNLOAD, HTTP_VERSION
 };
 
 static int response_index(lua_State *L) {
@@ -154,6 +154,9 @@ static int response_index(lua_State *L) {
   }
   switch (field) {
   case STATUS: lua_pushinteger(L, response.status); return 1;
+  case HTTP_VERSION:
+    lua_pushstring(L, response.http_version == 20 ? "2" : response.http_version == 10 ? "1.0" : "1.1");
+    return 1;
   case HEADERS: return push_headers(L);
   case BODY: return push_body(L, &response);
   case JSON: return push_json(L, &response);

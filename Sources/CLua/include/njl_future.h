@@ -34,6 +34,7 @@ typedef enum njl_field {
 /* A response. Valid as long as its outcome. */
 typedef struct njl_response {
   int status;
+  int http_version; /* 10, 11 or 20 */
   njl_bytes body;
   int attempts;
   bool is_streamed; /* `body` is empty; the body arrives in parts */

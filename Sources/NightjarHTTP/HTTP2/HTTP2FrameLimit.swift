@@ -7,8 +7,8 @@ package struct HTTP2FrameLimit: Sendable {
     package struct Settings: Sendable {
         /// The largest number of units.
         package var capacity = 4_000
-        /// The units that are added for each frame with content that the server has sent, and for each frame or request
-        /// that the client has sent.
+        /// The units that are added for each frame with content that the server has sent, and for each KiB that the client
+        /// has sent, which the server acknowledges with WINDOW_UPDATE.
         package var perContent = 8
         package var perSecond = 200
 
@@ -17,6 +17,8 @@ package struct HTTP2FrameLimit: Sendable {
 
     private let settings: Settings
     private var budget: Int
+    /// The bytes that the client has sent and that have added no units.
+    private var sentBytes = 0
     /// The time of the last refill, in nanoseconds.
     private var refilledAt: UInt64 = 0
     /// The header of a frame that has arrived in part.
@@ -30,8 +32,12 @@ package struct HTTP2FrameLimit: Sendable {
         partial.reserveCapacity(HTTP2FrameLimit.headerLength)
     }
 
-    /// Reports frames or requests of the client.
-    package mutating func sent(_ count: Int) { refill(count.multipliedReportingOverflow(by: settings.perContent)) }
+    /// Reports bytes that the client has sent.
+    package mutating func sent(bytes: Int) {
+        sentBytes += min(max(bytes, 0), HTTP2FrameLimit.largestWrite)
+        refill((sentBytes / 1024).multipliedReportingOverflow(by: settings.perContent))
+        sentBytes %= 1024
+    }
 
     /// Reads received bytes.
     ///
@@ -90,5 +96,7 @@ package struct HTTP2FrameLimit: Sendable {
     }
 
     private static let headerLength = 9
+    /// Larger writes add no further units.
+    private static let largestWrite = 1 << 30
     private static let endStream: UInt8 = 1
 }

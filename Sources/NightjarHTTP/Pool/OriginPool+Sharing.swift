@@ -114,6 +114,9 @@ extension OriginPool {
         for index in shared.indices { shared[index].isSuspect = true }
     }
 
+    /// The shared connections that wait for their confirmation.
+    public var suspectConnections: [SharedConnection] { shared.filter(\.isSuspect).map(\.connection) }
+
     /// Reports that the peer has responded. Returns as ``connected(_:streams:now:)``.
     public mutating func confirmShared(_ connection: SharedConnection) -> [Waiter] {
         guard let index = index(of: connection) else { return [] }

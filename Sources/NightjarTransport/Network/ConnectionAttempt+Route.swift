@@ -188,8 +188,11 @@ extension ConnectionAttempt {
         let record = opening.finished(channel.remoteAddress, isOrigin ? tls?.details : nil)
         if host.versions.isHTTP2(chosen: isOrigin ? tls?.details.applicationProtocol : nil) {
             let connection = HTTP2Connection(transport: transport, host: host, record: record, socket: socket, tls: tls)
-            guard add(connection, to: channel), end() else { return }
-            transport.connected(self, connection)
+            guard add(connection, to: channel) else { return }
+            guard connection.session != nil else {
+                return fail(NightjarError(.noMemory, "creating an HTTP/2 session failed", phase: .connect), channel)
+            }
+            if end() { transport.connected(self, connection) }
         } else {
             let connection = HTTP1Connection(transport: transport, host: host, record: record, socket: socket, tls: tls)
             guard add(connection, to: channel), end() else { return }

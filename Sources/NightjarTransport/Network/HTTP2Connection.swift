@@ -38,6 +38,9 @@ final class HTTP2Connection: ChannelInboundHandler {
     private(set) var isReused = false
     /// The number of the last stream whose request may have been written.
     private var lastWritten: Int32 = 0
+    /// The time of the last PING.
+    private var pinged: NIODeadline?
+    private var awaitsPong = false
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
 
@@ -90,7 +93,6 @@ final class HTTP2Connection: ChannelInboundHandler {
         stream.number = number
         stream.key = number
         streams[number] = stream
-        frameLimit.sent(1)
         scheduleFlush()
         stream.sendExpectation()
     }
@@ -138,10 +140,12 @@ final class HTTP2Connection: ChannelInboundHandler {
     private func flush() {
         guard let context, let session, phase != .closed else { return }
         lastWritten = max(lastWritten, session.lastStream)
-        guard output.write(session, context) else {
+        guard let written = output.write(session, context) else {
             return fail(NightjarError(.protocol, "writing HTTP/2 frames failed", phase: .send))
         }
+        frameLimit.sent(bytes: written)
         closeIfDrained()
+        failIfEnded()
     }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -178,7 +182,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         input = ByteBuffer()
         isReceiving = false
         flush()
-        if let error { fail(error) } else { failIfEnded() }
+        if let error { fail(error) }
     }
 
     /// Fails if the session has found a violation of the protocol. Its GOAWAY frame has been written.
@@ -219,12 +223,26 @@ final class HTTP2Connection: ChannelInboundHandler {
         scheduleFlush()
     }
 
-    func pongReceived() { transport.confirmed(self) }
+    // MARK: Health
 
-    /// Sends a PING to find out whether the peer still responds.
-    func ping() {
-        session?.ping()
+    /// Sends a PING to find out whether the peer still responds, unless one was sent recently.
+    ///
+    /// - Returns: False if no response is expected.
+    func ping() -> Bool {
+        guard phase == .open, let session else { return false }
+        let now = transport.clock.now
+        if let pinged, now - pinged < HTTP2Connection.pingInterval { return awaitsPong }
+        pinged = now
+        awaitsPong = true
+        session.ping()
         scheduleFlush()
+        return true
+    }
+
+    func pongReceived() {
+        guard awaitsPong else { return }
+        awaitsPong = false
+        transport.confirmed(self)
     }
 
     // MARK: Ending
@@ -286,6 +304,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// Ends all work because the client closes.
     func abort(_ error: NightjarError) { fail(error) }
 
+    /// Servers close connections with frequent PINGs.
+    private static let pingInterval = TimeAmount.seconds(10)
     private static let streamWindow = 256 * 1024
     private static let connectionWindow = ReceiveWindow(size: 1024 * 1024, maximum: 16 * 1024 * 1024)
     static let window = ReceiveWindow(size: streamWindow, maximum: 8 * 1024 * 1024)

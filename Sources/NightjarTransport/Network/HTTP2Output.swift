@@ -18,16 +18,18 @@ struct HTTP2Output {
         tls = nil
     }
 
-    /// Writes pending frames while the channel accepts them. Returns false if the session has failed.
-    mutating func write(_ session: HTTP2Session, _ context: ChannelHandlerContext) -> Bool {
+    /// Writes pending frames while the channel accepts them. Returns their size in bytes; nil if the session has failed.
+    mutating func write(_ session: HTTP2Session, _ context: ChannelHandlerContext) -> Int? {
+        var written = 0
         while context.channel.isWritable, session.wantsWrite {
             buffer.clear(minimumCapacity: HTTP2Output.batchSize)
             let count = buffer.withUnsafeMutableWritableBytes { session.write(into: $0) }
-            guard count > 0 else { return count == 0 }
+            guard count > 0 else { return count == 0 ? written : nil }
+            written += count
             buffer.moveWriterIndex(forwardBy: count)
             send(context)
         }
-        return true
+        return written
     }
 
     private mutating func send(_ context: ChannelHandlerContext) {

@@ -326,7 +326,13 @@ extension NetworkTransport {
     private func networkChanged() {
         connector.resolver.forgetAll()
         var isProbing = false
-        for host in hosts.values where !host.isLocal { host.pool.distrustIdle() }
+        for host in hosts.values where !host.isLocal {
+            host.pool.distrustIdle()
+            host.pool.distrustShared()
+        }
+        for connection in Array(sharedConnections.values) where !connection.host.isLocal {
+            if connection.ping() { isProbing = true } else { connection.retire() }
+        }
         for connection in connections.values where !connection.host.isLocal {
             if connection.startProbing() { isProbing = true }
         }
@@ -350,6 +356,9 @@ extension NetworkTransport {
         for host in hosts.values where host.pool.hasUnconfirmed {
             confirmIdle(of: host)
             for connection in host.pool.unconfirmedConnections { connection.close() }
+        }
+        for host in hosts.values {
+            for connection in host.pool.suspectConnections { connection.retire() }
         }
     }
 

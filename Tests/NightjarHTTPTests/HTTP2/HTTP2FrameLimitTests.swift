@@ -49,10 +49,10 @@ import Testing
         #expect(!receive(frame(6, 8), at: 1_000_000_001, by: &limit))
     }
 
-    @Test func requestsRefill() {
+    @Test func sentBytesRefill() {
         var limit = small
         for _ in 0..<10 { #expect(receive(frame(6, 8), by: &limit)) }
-        limit.sent(2)
+        for _ in 0..<4 { limit.sent(bytes: 512) }
         for _ in 0..<4 { #expect(receive(frame(6, 8), by: &limit)) }
         #expect(!receive(frame(6, 8), by: &limit))
     }

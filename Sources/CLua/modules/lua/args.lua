@@ -65,7 +65,7 @@ local function read_item(item, place)
   local read, settings = { names = {} }, {}
   for _, word in ipairs(item) do
     if type(word) ~= "string" or word == "" then misuse(format("args: item %d has a name that is empty or not a string", place)) end
-    if find(word, "^%-%-[%w][%w-]*$") then
+    if find(word, "^%-%-[%w][%w.-]*$") then
       read.names[#read.names + 1] = word
       read.key = read.key or key_of(sub(word, 3))
     elseif find(word, "^%-%w$") then
