@@ -44,7 +44,7 @@ final class OutboxExchange: @unchecked Sendable {
     /// The time since the entry was recorded, or since the last decision of the program, by the wall clock.
     private var age: Duration {
         guard let start = record?.decided ?? lease.entry.created?.secondsSince1970 else { return .zero }
-        return Duration(seconds: max(0, WallClock.now().secondsSince1970 - start)) ?? .zero
+        return Duration(seconds: max(0, sender.clock() - start)) ?? .zero
     }
 
     /// Cancels the call. The journal keeps the intent, so that the next attempt finds that the write may have
@@ -117,7 +117,7 @@ final class OutboxExchange: @unchecked Sendable {
     }
 
     private func ended(_ result: Result<Response, NightjarError>) {
-        task = nil
+        if task.take()?.wasRepeated == true { delivery?.repeated() }
         guard !isCancelled else { return }
         switch result {
         case .success(let response):
