@@ -145,6 +145,21 @@ extension ScriptedPeer.Step {
         client.close()
     }
 
+    @Test func fieldThatTheClientDeclaresAsSensitiveIsNotRecorded() throws {
+        let peer = try longLivedPeer([])
+        let client = try longLivedClient(of: peer) {
+            $0.journalPath = folder.file("journal.db")
+            $0.sensitiveHeaders = ["X-Tenant"]
+        }
+        let outbox = try client.outbox()
+        var write = put()
+        try write.headers.set("x-tenant", "secret")
+        let error = #expect(throws: NightjarError.self) { try outbox.record(write) }
+        #expect(error?.kind == .invalidArgument && error?.message.contains("x-tenant") == true)
+        #expect(try outbox.count() == 0)
+        client.close()
+    }
+
     /// Also if an earlier attempt was processed and its response was lost.
     @Test func entryInvalidatesTheResourcesWithItsTags() async throws {
         let value = ["Content-Type: application/json"]
