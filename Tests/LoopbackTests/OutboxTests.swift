@@ -48,6 +48,26 @@ extension ScriptedPeer.Step {
         client.close()
     }
 
+    @Test func retryOfAWriteThatMayHaveBeenProcessedKeepsItsKey() async throws {
+        let peer = try longLivedPeer([
+            [.expectRequest, .close],
+            [
+                .expectRequest, .response("403 Forbidden"), .expectRequest, .response("403 Forbidden"), .expectRequest,
+                .response("201 Created"),
+            ],
+        ])
+        let (client, outbox) = try outbox(peer)
+        try outbox.record(Request(.post, "/a", body: "mine"), id: "one")
+        for _ in 0..<2 {
+            let error = await #expect(throws: NightjarError.self) { try await outbox.wait("one") }
+            #expect(error?.status == 403)
+            try outbox.retry("one")
+        }
+        #expect(try await outbox.wait("one").status == 201)
+        #expect(Set(fields(peer, "Idempotency-Key")).count == 1)
+        client.close()
+    }
+
     @Test func anotherClientSendsTheEntriesOfAClosedOne() async throws {
         let peer = try longLivedPeer([
             [.expectRequest, .stall], [.expectRequest, .response("200 OK"), .expectRequest, .response("200 OK")],
@@ -125,6 +145,21 @@ extension ScriptedPeer.Step {
         client.close()
     }
 
+    @Test func fieldThatTheClientDeclaresAsSensitiveIsNotRecorded() throws {
+        let peer = try longLivedPeer([])
+        let client = try longLivedClient(of: peer) {
+            $0.journalPath = folder.file("journal.db")
+            $0.sensitiveHeaders = ["X-Tenant"]
+        }
+        let outbox = try client.outbox()
+        var write = put()
+        try write.headers.set("x-tenant", "secret")
+        let error = #expect(throws: NightjarError.self) { try outbox.record(write) }
+        #expect(error?.kind == .invalidArgument && error?.message.contains("x-tenant") == true)
+        #expect(try outbox.count() == 0)
+        client.close()
+    }
+
     /// Also if an earlier attempt was processed and its response was lost.
     @Test func entryInvalidatesTheResourcesWithItsTags() async throws {
         let value = ["Content-Type: application/json"]
@@ -158,13 +193,12 @@ extension ScriptedPeer.Step {
         let first = try outbox(peer) { $0.name = "other" }
         first.outbox.close()
         try first.outbox.record(put(), id: "one")
-        try await Task.sleep(for: .milliseconds(1100))
-        let (client, outbox) = try outbox(peer) {
-            $0.name = "other"
-            $0.maximumAge = .seconds(1)
-        }
+        let client = try longLivedClient(of: peer) { $0.journalPath = folder.file("journal.db") }
+        var settings = Outbox.Settings()
+        (settings.name, settings.maximumAge) = ("other", .seconds(3600))
+        let outbox = try Outbox(client, settings, clock: { Outbox.wallClock() + 3601 })
         let error = await #expect(throws: NightjarError.self) { try await outbox.wait("one") }
-        #expect(error?.message.contains("max_age (1.0 s)") == true)
+        #expect(error?.message.contains("max_age (3600.0 s)") == true)
         try outbox.retry("one")
         #expect(try await outbox.wait("one").state == .done)
         client.close()

@@ -45,6 +45,19 @@ local function await(t, entry, state)
   t:equal(entry.state, state)
 end
 
+test("an entry that is done invalidates the resources with its tags", function(t)
+  local outbox <close>, api = open()
+  local one = api:resource("/v1/articles/1", { tags = { "articles" } })
+  local two = api:resource("/v1/articles/2", { tags = { "others" } })
+  one:get()
+  two:get()
+  outbox:post("/v1/orders", { json = { item = "tea" }, id = "order-tags", invalidates = { "articles" } }):wait { timeout = 60 }
+  t:equal({ one.snapshot.stale, two.snapshot.stale }, { true, false })
+  -- The tags belong to the write.
+  fails(t, "invalid_argument", "another write", outbox.post, outbox, "/v1/orders", { json = { item = "tea" }, id = "order-tags" })
+  fails(t, "invalid_argument", "must be a list of strings", outbox.post, outbox, "/v1/orders", { invalidates = "articles" })
+end)
+
 test("a write is recorded, sent, and done with its response", function(t)
   local outbox <close>, api = open()
   local entry = outbox:post("/v1/orders", { json = { item = "tea" }, id = "order-1", query = { seed = 1 } })

@@ -2,6 +2,7 @@
 #ifndef NJL_BINDINGS_H
 #define NJL_BINDINGS_H
 
+#include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
 #include "core/annotations.h"
@@ -216,6 +217,10 @@ int njl_response_events(lua_State *L) NJL_YIELDS;
 /* Returns NULL if the value is not an event stream. */
 njl_events *njl_events_at(lua_State *L, int index);
 void njl_open_events(lua_State *L) NJL_RAISES;
+
+/* client_names.c */
+extern const luaL_Reg njl_client_methods[]; /* ends with NULL */
+extern const char *const njl_client_names[]; /* ends with NULL */
 
 /* resource.c, resource_changes.c and resource_mutation.c */
 int njl_client_resource(lua_State *L) NJL_YIELDS;

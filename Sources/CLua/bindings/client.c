@@ -347,18 +347,13 @@ static int push_cache(lua_State *L) {
 
 /* Looks up api.NAME: a method, or a field of the client. The upvalue is the table of methods. */
 static int field(lua_State *L) {
-  static const char *const names[] = {"get",     "post",    "put",      "patch",  "delete", "head", "request",
-                                      "batch",   "paginate", "set_token", "log_out", "log_in", "limits", "close",
-                                      "cookies", "cache",   "endpoints", "load_openapi", "set_pinning", "lines", "ndjson",
-                                      "events",  "websocket", "download", "start_download", "upload", "start_upload",
-                                      "remove_transfer", "resource", "invalidate", "outbox", NULL};
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
   if (strcmp(name, "cookies") == 0) return push_cookies(L);
   if (strcmp(name, "cache") == 0) return push_cache(L);
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "endpoints") == 0) return njl_endpoints_push(L);
-  return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), names);
+  return njl_unknown_field(L, "client", luaL_tolstring(L, 2, NULL), njl_client_names);
 }
 
 void njl_open_client(lua_State *L) {
@@ -367,28 +362,6 @@ void njl_open_client(lua_State *L) {
   } verbs[] = {{"get", "GET"},     {"post", "POST"},     {"put", "PUT"},
                {"patch", "PATCH"}, {"delete", "DELETE"}, {"head", "HEAD"}};
   static const luaL_Reg meta[] = {{"__gc", close}, {"__close", close}, {"__tostring", describe}, {NULL, NULL}};
-  static const luaL_Reg methods[] = {{"request", njl_send_request},
-                                     {"batch", njl_batch},
-                                     {"paginate", njl_paginate},
-                                     {"events", njl_client_events},
-                                     {"resource", njl_client_resource}, {"invalidate", njl_client_invalidate},
-                                     {"lines", njl_client_lines},
-                                     {"websocket", njl_client_websocket},
-                                     {"download", njl_client_download},
-                                     {"start_download", njl_client_start_download},
-                                     {"upload", njl_client_upload},
-                                     {"start_upload", njl_client_start_upload},
-                                     {"remove_transfer", njl_client_remove_transfer},
-                                     {"outbox", njl_client_outbox},
-                                     {"ndjson", njl_client_ndjson},
-                                     {"close", close},
-                                     {"set_token", njl_set_token},
-                                     {"log_out", njl_log_out},
-                                     {"log_in", njl_log_in},
-                                     {"limits", njl_limits},
-                                     {"load_openapi", njl_load_openapi},
-                                     {"set_pinning", njl_set_pinning},
-                                     {NULL, NULL}};
   njl_push_metatable(L, NJL_CLIENT, meta);
   lua_newtable(L);
   for (size_t index = 0; index < sizeof verbs / sizeof *verbs; index++) {
@@ -397,7 +370,9 @@ void njl_open_client(lua_State *L) {
     lua_pushcclosure(L, verb, 2);
     lua_setfield(L, -2, verbs[index].name);
   }
-  luaL_setfuncs(L, methods, 0);
+  lua_pushcfunction(L, close);
+  lua_setfield(L, -2, "close");
+  luaL_setfuncs(L, njl_client_methods, 0);
   lua_pushcclosure(L, field, 1);
   lua_setfield(L, -2, "__index");
   lua_pop(L, 1);

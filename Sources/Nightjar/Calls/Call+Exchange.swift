@@ -17,6 +17,8 @@ extension Call: ExchangeReceiver {
         watchLimits()
     }
 
+    func exchangeRepeated() { task.wasRepeated = true }
+
     func exchangeProgressed() {
         limits.progressed(loop.clock.now)
     }

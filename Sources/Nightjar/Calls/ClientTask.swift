@@ -101,6 +101,9 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     /// The call while it runs. Used on the loop only.
     var call: Call?
+    /// Whether the request was sent again after a connection was lost, although the server may have processed it. Used on
+    /// the loop.
+    var wasRepeated = false
     /// The index of this task in its queue's list. Protected by the queue's lock.
     var positionInQueue = 0
 

@@ -295,6 +295,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         receiver?.exchangeStarted(on: connection, isReused: isReused)
     }
 
+    func exchangeRepeated() { receiver?.exchangeRepeated() }
     func exchangeProgressed() { receiver?.exchangeProgressed() }
     func exchangeReceived(informational: ResponseHead) { receiver?.exchangeReceived(informational: informational) }
     func exchangeReceived(head: ResponseHead) { receiver?.exchangeReceived(head: head) }

@@ -121,6 +121,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
         receiver?.exchangeStarted(on: connection, isReused: isReused)
     }
 
+    func exchangeRepeated() { receiver?.exchangeRepeated() }
     func exchangeProgressed() { receiver?.exchangeProgressed() }
     func exchangeReceived(informational: ResponseHead) { receiver?.exchangeReceived(informational: informational) }
     func exchangeNeedsBody(maximum: Int) { receiver?.exchangeNeedsBody(maximum: maximum) }

@@ -125,6 +125,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         receiver?.exchangeStarted(on: connection, isReused: isReused)
     }
 
+    func exchangeRepeated() { receiver?.exchangeRepeated() }
     func exchangeProgressed() {}
 
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {

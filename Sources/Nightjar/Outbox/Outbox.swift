@@ -29,6 +29,10 @@ public final class Outbox: Sendable {
     private let journal: Journal
     private let sender: OutboxSender
     private let kind: String
+    private let clock: Clock
+
+    package typealias Clock = @Sendable () -> Double
+    package static let wallClock: Clock = { WallClock.now().secondsSince1970 }
 
     /// Receives the entries whose state this object has changed, after the change is stored.
     package typealias Handler = @Sendable (Entry) -> Void
@@ -43,39 +47,41 @@ public final class Outbox: Sendable {
     /// - Parameters:
     ///   - queue: Where the handler runs. Nil: on the client's loop, which the handler must not block.
     ///   - changed: Nil: changes are not reported.
+    ///   - clock: Returns the time in seconds since 1970, for ``OutboxSettings/maximumAge``.
     /// - Throws: `invalid_argument` for invalid settings and for an ephemeral client; `closed`; `forked`.
     package convenience init(
-        _ client: Client, _ settings: Settings, on queue: CompletionQueue? = nil, changed: Handler? = nil
+        _ client: Client, _ settings: Settings, on queue: CompletionQueue? = nil, changed: Handler? = nil,
+        clock: @escaping Clock = Outbox.wallClock
     ) throws(NightjarError) {
         let changes = AsyncStream<Entry>.makeStream()
         changes.continuation.finish()
-        try self.init(client, settings, changes, on: queue, changed: changed)
+        try self.init(client, settings, changes, on: queue, changed: changed, clock)
     }
 
     /// Reports changes to a stream.
     fileprivate convenience init(
         _ client: Client, _ settings: Settings, _ changes: Changes
     ) throws(NightjarError) {
-        try self.init(client, settings, changes, on: nil) { changes.continuation.yield($0) }
+        try self.init(
+            client, settings, changes, on: nil, changed: { changes.continuation.yield($0) }, Outbox.wallClock)
     }
 
     fileprivate typealias Changes = (stream: AsyncStream<Entry>, continuation: AsyncStream<Entry>.Continuation)
 
     private init(
-        _ client: Client, _ settings: Settings, _ changes: Changes, on queue: CompletionQueue?, changed: Handler?
+        _ client: Client, _ settings: Settings, _ changes: Changes, on queue: CompletionQueue?, changed: Handler?,
+        _ clock: @escaping Clock
     ) throws(NightjarError) {
         try client.checkProcess()
         try settings.check()
-        (self.client, self.settings) = (client, settings)
+        (self.client, self.settings, self.clock) = (client, settings, clock)
         (self.changes, continuation) = changes
-        kind = "outbox/" + settings.name
+        kind = settings.kind
+        // The quota of the outbox limits its entries, and not the limits of the journal.
         var options = JournalOptions()
-        // The quota of the outbox limits its entries.
-        options.limits.maximumEntries = .max
-        options.limits.maximumBytes = .max
         options.limits.maximumValue = JournalLimits.largestValue
         journal = try client.journal.open(for: "an outbox", options)
-        sender = OutboxSender(client, journal, kind, settings, on: queue, changed: changed)
+        sender = OutboxSender(client, journal, settings, on: queue, clock, changed: changed)
         try sender.start()
     }
 
@@ -195,7 +201,7 @@ public final class Outbox: Sendable {
         }
         try decide(id) { record in
             var changed = record
-            if record.error?.requestMayHaveBeenProcessed != true { changed.replaceKey() }
+            changed.prepareToRetry()
             return changed
         }
     }
@@ -230,13 +236,13 @@ public final class Outbox: Sendable {
         guard let entry = try found(id) else { throw Outbox.unknown(id) }
         // A state of a later version is not changed.
         _ = try Entry(entry)
-        try use { (journal) throws(JournalError) in
+        try use { [clock] (journal) throws(JournalError) in
             try journal.continueParked(id) { (entry) throws(JournalError) in
                 guard let record = try? OutboxRecord(bytes: entry.state) else { return entry.state }
                 var changed = change(record)
                 (changed.held, changed.error, changed.lastResponse) = (nil, nil, nil)
                 changed.repeatedConflicts = 0
-                changed.decided = WallClock.now().secondsSince1970
+                changed.decided = clock()
                 return (try? changed.bytes) ?? entry.state
             }
         }
@@ -270,4 +276,9 @@ extension Client {
     public func outbox(_ settings: Outbox.Settings = .init()) throws(NightjarError) -> Outbox {
         try Outbox(self, settings, AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(Outbox.maximumChanges)))
     }
+}
+
+extension OutboxSettings {
+    /// The kind of the entries in the journal.
+    var kind: String { Journal.outboxKind + name }
 }

@@ -13,7 +13,8 @@ final class OutboxExchange: @unchecked Sendable {
     private var task: ClientTask?
     /// The last response to the write or to the fetch.
     private var response: Response?
-    private var isCancelled = false
+    /// The call was cancelled, or the attempt has ended. No outcome is written or reported any more.
+    private var hasEnded = false
     private var random = SystemRandomNumberGenerator()
 
     init(_ lease: JournalLease, of sender: OutboxSender) { (self.lease, self.sender) = (lease, sender) }
@@ -44,13 +45,13 @@ final class OutboxExchange: @unchecked Sendable {
     /// The time since the entry was recorded, or since the last decision of the program, by the wall clock.
     private var age: Duration {
         guard let start = record?.decided ?? lease.entry.created?.secondsSince1970 else { return .zero }
-        return Duration(seconds: max(0, WallClock.now().secondsSince1970 - start)) ?? .zero
+        return Duration(seconds: max(0, sender.clock() - start)) ?? .zero
     }
 
     /// Cancels the call. The journal keeps the intent, so that the next attempt finds that the write may have
     /// been processed.
     func cancel() {
-        isCancelled = true
+        hasEnded = true
         task.take()?.cancel()
     }
 
@@ -58,9 +59,9 @@ final class OutboxExchange: @unchecked Sendable {
         sender.write("extending a lease of the outbox") { [journal = sender.journal, lease] () throws(JournalError) in
             _ = try journal.extend(lease)
         } then: { [self] result in
-            guard case .failure(let error) = result, error.isLeaseLost, !isCancelled else { return }
-            cancel()
-            sender.ended(self, reachedServer: nil, nil)
+            guard case .failure(let error) = result, error.isLeaseLost, !hasEnded else { return }
+            task.take()?.cancel()
+            end(reachedServer: nil, nil)
         }
     }
 
@@ -117,8 +118,8 @@ final class OutboxExchange: @unchecked Sendable {
     }
 
     private func ended(_ result: Result<Response, NightjarError>) {
-        task = nil
-        guard !isCancelled else { return }
+        if task.take()?.wasRepeated == true { delivery?.repeated() }
+        guard !hasEnded else { return }
         switch result {
         case .success(let response):
             self.response = response
@@ -178,18 +179,24 @@ final class OutboxExchange: @unchecked Sendable {
             guard isReported else { return nil }
             return try journal.entry(lease.id).flatMap { try? Outbox.Entry($0) }
         } then: { [self] result in
-            guard !isCancelled else { return }
+            guard !hasEnded else { return }
             switch result {
             case .success(let entry):
-                sender.ended(self, reachedServer: delivery.map { !$0.isUnreachable }, entry)
+                end(reachedServer: delivery.map { !$0.isUnreachable }, entry)
             case .failure(let error):
                 sender.client.log(.warning, error.message)
-                if error.isLeaseLost { return sender.ended(self, reachedServer: nil, nil) }
+                if error.isLeaseLost { return end(reachedServer: nil, nil) }
                 sender.loop.after(OutboxSender.failureDelay) { [weak self] in
-                    if let self, !isCancelled { store(work) }
+                    if let self, !hasEnded { store(work) }
                 }
             }
         }
+    }
+
+    /// Reports the end once: an extension of the lease may fail after the outcome was written, because the lease has ended.
+    private func end(reachedServer: Bool?, _ entry: Outbox.Entry?) {
+        hasEnded = true
+        sender.ended(self, reachedServer: reachedServer, entry)
     }
 
     /// The size of a stored response body in bytes. The body of a larger response to a write is not stored.

@@ -7,6 +7,8 @@ import NightjarStorage
 struct OutboxRecord: Sendable {
     /// The idempotency key of the present version of the write.
     var idempotencyKey: String
+    /// Whether the server may have processed the write with this key before the last decision of the program.
+    var keyMayBeKnown = false
     /// The present value of If-Match. Nil: none.
     var ifMatch: String?
     /// The body that has replaced that of the write. Nil: there is none.
@@ -28,7 +30,15 @@ struct OutboxRecord: Sendable {
         ifMatch = write.ifMatch
     }
 
+    /// Keeps the key if the server may have processed the write with it. Otherwise replaces it, because servers repeat the
+    /// responses to known keys.
+    mutating func prepareToRetry() {
+        keyMayBeKnown = keyMayBeKnown || error?.requestMayHaveBeenProcessed == true
+        if !keyMayBeKnown { replaceKey() }
+    }
+
     mutating func replaceKey() {
+        keyMayBeKnown = false
         var random = SystemRandomNumberGenerator()
         idempotencyKey = IdempotencyKey(using: &random).text
     }
@@ -38,6 +48,7 @@ struct OutboxRecord: Sendable {
     var bytes: [UInt8] {
         get throws(NightjarError) {
             var members: [JSONValue.Member] = [.init("idempotency_key", .string(idempotencyKey))]
+            if keyMayBeKnown { members.append(.init("key_may_be_known", .bool(true))) }
             members.addText("if_match", ifMatch)
             members.addText("body", revisedBody.map { Base64.encode($0) })
             members.addText("held", held?.rawValue)
@@ -63,6 +74,7 @@ struct OutboxRecord: Sendable {
             throw NightjarError(.invalidArgument, "the outbox entry is damaged; remove it")
         }
         (idempotencyKey, ifMatch) = (key, value.outboxText("if_match"))
+        keyMayBeKnown = value["key_may_be_known"] == .bool(true)
         revisedBody = value.outboxBytes("body")
         held = value.outboxText("held").flatMap { OutboxState(rawValue: $0) }
         if let message = value.outboxText("error"),

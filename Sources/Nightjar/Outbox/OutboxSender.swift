@@ -8,6 +8,7 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
     let client: Client
     let journal: Journal
     let settings: OutboxSettings
+    let clock: Outbox.Clock
     private let kind: String
     private let handler: Outbox.Handler?
     private var schedule: OutboxSchedule
@@ -18,11 +19,12 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
     private var random = SystemRandomNumberGenerator()
 
     init(
-        _ client: Client, _ journal: Journal, _ kind: String, _ settings: OutboxSettings, on queue: CompletionQueue?,
-        changed handler: Outbox.Handler?
+        _ client: Client, _ journal: Journal, _ settings: OutboxSettings, on queue: CompletionQueue?,
+        _ clock: @escaping Outbox.Clock, changed handler: Outbox.Handler?
     ) {
-        (self.client, self.journal, self.kind, self.settings) = (client, journal, kind, settings)
-        self.handler = handler
+        (self.client, self.journal, self.settings) = (client, journal, settings)
+        kind = settings.kind
+        (self.handler, self.clock) = (handler, clock)
         schedule = OutboxSchedule(settings)
         watch = NetworkWatch(client.loop.eventLoop)
         super.init("the outbox", on: client.loop, queue: queue, timeout: nil) { _ in }

@@ -37,7 +37,9 @@ struct OutboxWrite: Sendable {
                 choice = .key(key)
                 continue
             }
-            if OutboxWrite.isSecret(name, value) { throw OutboxWrite.secret("the header field \(name)") }
+            if OutboxWrite.isSecret(name, value) || SecretNames.isNamed(name.utf8, in: client.sensitiveNames) {
+                throw OutboxWrite.secret("the header field \(name)")
+            }
             if name.lowercased() != "if-match" { fields.append((name, value)) }
         }
         if request.headers["Content-Type"] == nil {

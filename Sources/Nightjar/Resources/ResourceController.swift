@@ -42,7 +42,9 @@ package final class ResourceController: @unchecked Sendable {
     private var loads: [Int: ResourceLoad] = [:]
     private var lastLoad = 0
     private lazy var network = ResourceNetwork(self)
-    private lazy var timers = ResourceTimers<Machine.Timer>(loop) { [unowned self] timer, number in
+    private lazy var timers = ResourceTimers<Machine.Timer>(loop) { [weak self] timer, number in
+        // Another thread may be releasing the last reference.
+        guard let self else { return }
         perform(machine.expired(timer, number))
     }
     private var isClosed = false

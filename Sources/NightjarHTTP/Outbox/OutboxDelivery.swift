@@ -81,6 +81,10 @@ package struct OutboxDelivery: Sendable {
         return .send
     }
 
+    /// The client has sent the write twice in this attempt, because an idle connection was lost. Call this method before the
+    /// method for the outcome.
+    package mutating func repeated() { if phase == .sending { isUnresolved = true } }
+
     /// - Parameter retryAfter: The wait that the response asks for.
     package mutating func responded(
         _ status: Int, retryAfter: Duration?, using random: inout some RandomNumberGenerator
@@ -134,10 +138,10 @@ package struct OutboxDelivery: Sendable {
         case 200..<300, 303: return end(.complete)
         // The earlier attempt has deleted the resource.
         case 404, 410:
-            if entry.method == .delete, entry.isUnresolved { return end(.complete) }
+            if entry.method == .delete, isUnresolved { return end(.complete) }
             return rejected(status)
         // The server may still process the earlier attempt (draft-ietf-httpapi-idempotency-key-header section 2.6).
-        case 409 where entry.isUnresolved && entry.hasKey && entry.repeatedConflicts < Self.mostRepeatedConflicts:
+        case 409 where isUnresolved && entry.hasKey && entry.repeatedConflicts < Self.mostRepeatedConflicts:
             repeatedConflicts = entry.repeatedConflicts + 1
             return retry(after: retryAfter, Self.error(status), &random)
         case 409, 412:
@@ -175,8 +179,8 @@ package struct OutboxDelivery: Sendable {
             .conflict,
             NightjarError(
                 .contentChanged,
-                "the server rejected the write with status \(conflictStatus), because the resource has changed; resolve the conflict, or remove the entry",
-                requestMayHaveBeenProcessed: isUnresolved))
+                "the server rejected the write with status \(conflictStatus), because the resource has changed; resolve the conflict, or remove the entry"
+            ))
     }
 
     private mutating func rejected(_ status: Int) -> Action { hold(.parked, Self.error(status)) }
@@ -205,8 +209,8 @@ package struct OutboxDelivery: Sendable {
                 .parked,
                 NightjarError(
                     error.kind,
-                    "the entry failed max_attempts (\(settings.maximumAttempts)) times; the last error: \(error.message)",
-                    requestMayHaveBeenProcessed: isUnresolved))
+                    "the entry failed max_attempts (\(settings.maximumAttempts)) times; the last error: \(error.message)"
+                ))
         }
         return end(.retry(Retry(delay: delay(wait, &random))))
     }
@@ -217,7 +221,11 @@ package struct OutboxDelivery: Sendable {
         return max(backoff, min(wait ?? .zero, Self.longestWait))
     }
 
-    private mutating func hold(_ state: OutboxState, _ error: NightjarError) -> Action { end(.hold(state, error)) }
+    private mutating func hold(_ state: OutboxState, _ error: NightjarError) -> Action {
+        var facts = error.facts
+        if isUnresolved { facts.requestMayHaveBeenProcessed = true }
+        return end(.hold(state, NightjarError(facts)))
+    }
 
     private mutating func end(_ action: Action) -> Action {
         phase = .ended

@@ -25,8 +25,11 @@ extension Journal {
                 }
                 return found
             }
-            try checkTotal(rows, JournalRows.size(of: entry))
-            if let quota { try Journal.check(quota, of: entry, rows) }
+            if let quota {
+                try Journal.check(quota, of: entry, rows)
+            } else {
+                try checkTotal(rows, JournalRows.size(of: entry))
+            }
             return try rows.entry(try rows.insert(entry, at: now), at: now)
         }
     }
@@ -50,7 +53,7 @@ extension Journal {
     }
 
     private func checkTotal(_ rows: JournalRows, _ size: Int) throws(JournalError) {
-        let total = try rows.total()
+        let total = try rows.totalWithoutQuota()
         let limits = options.limits
         guard total.entries < limits.maximumEntries else {
             throw JournalError(

@@ -147,6 +147,9 @@ extension Journal {
         }
     }
 
+    /// The beginning of the kinds of outboxes. The limits of the journal do not apply to them.
+    package static let outboxKind = "outbox/"
+
     /// Returns the number and the size of the entries of a kind that are not finished.
     package func pending(kind: String) throws(JournalError) -> (entries: Int, bytes: Int) {
         try read { (rows, _) throws(JournalError) in try rows.pending(kind) }

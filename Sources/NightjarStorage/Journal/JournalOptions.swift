@@ -14,7 +14,7 @@ package struct JournalOptions: Sendable {
 ///
 /// A worker can always record a result: the limits for the whole journal apply only to new entries.
 package struct JournalLimits: Sendable {
-    /// The number of entries that are not acknowledged.
+    /// The number of entries that are not acknowledged, without those of outboxes, which have quotas of their own.
     package var maximumEntries = 10_000
     /// The size of the entries that are not acknowledged, in bytes, with an overhead of ``overhead`` for each.
     package var maximumBytes = 64 << 20

@@ -67,9 +67,17 @@ extension JournalRows {
     // MARK: Sizes
 
     /// Returns the number and the size of the entries that are not acknowledged.
-    func total() throws(JournalError) -> (entries: Int, bytes: Int) {
+    func total() throws(JournalError) -> (entries: Int, bytes: Int) { try total("acknowledged = 0") }
+
+    /// Returns the number and the size of the entries to which the limits of the journal apply: not those of outboxes,
+    /// which have quotas of their own.
+    func totalWithoutQuota() throws(JournalError) -> (entries: Int, bytes: Int) {
+        try total("acknowledged = 0 AND kind NOT GLOB '\(Journal.outboxKind)*'")
+    }
+
+    private func total(_ condition: String) throws(JournalError) -> (entries: Int, bytes: Int) {
         let total = try connection.first(
-            "SELECT count(*), coalesce(sum(bytes), 0) FROM entry WHERE acknowledged = 0"
+            "SELECT count(*), coalesce(sum(bytes), 0) FROM entry WHERE \(condition)"
         ) { row -> (Int, Int)? in
             guard let entries = row.integer(0), let bytes = row.integer(1) else { return nil }
             return (Int(clamping: entries), Int(clamping: bytes))

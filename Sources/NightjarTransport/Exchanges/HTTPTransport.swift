@@ -43,6 +43,8 @@ public protocol ExchangeReceiver: AnyObject {
     /// Called before the request is sent on a new or a reused connection. Called again if the request is repeated on
     /// another connection. The body is then sent from its beginning.
     func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)
+    /// Called before the request is sent again because its connection was lost. The server may have processed it.
+    func exchangeRepeated()
     /// Called to restart the idle timeout: data has arrived, or more of the request body can be written.
     func exchangeProgressed()
     func exchangeReceived(informational: ResponseHead)

@@ -79,6 +79,7 @@ final class NetworkExchange: Exchange {
         {
             wasReplaced = true
             requestWasStarted = loss.requestWasStarted
+            if requestWasStarted { receiver?.exchangeRepeated() }
             state = .acquiring
             transport.acquire(for: self, fresh: true)
             return

@@ -136,6 +136,46 @@ private let refused = NightjarError(.connect, "the connection was refused")
         #expect(response(404, to: &delivery) == "parked: the server rejected the write with status 404")
     }
 
+    /// An idle connection was lost, so that the client has sent the write twice in one attempt.
+    @Test mutating func writeThatWasSentTwiceIsUnresolved() {
+        var delivery = sent(.delete)
+        delivery.repeated()
+        #expect(response(404, to: &delivery) == "complete")
+        delivery = sent(.post)
+        delivery.repeated()
+        #expect(response(409, to: &delivery) == "retry 1.0" && delivery.isUnresolved)
+        delivery = sent(.put)
+        delivery.repeated()
+        #expect(response(412, to: &delivery) == "fetch")
+        guard case .hold(.conflict, let error) = delivery.responded(200, retryAfter: nil, using: &longest) else {
+            Issue.record("the entry is not held")
+            return
+        }
+        #expect(error.requestMayHaveBeenProcessed)
+        // The fetch was sent twice, and not the write.
+        delivery = sent(.put)
+        #expect(response(412, to: &delivery) == "fetch")
+        delivery.repeated()
+        #expect(response(200, to: &delivery).hasPrefix("conflict") && !delivery.isUnresolved)
+    }
+
+    /// The program may repeat it only with the same key.
+    @Test mutating func heldEntryMayHaveBeenProcessedByAnEarlierAttempt() {
+        func isInDoubt(_ action: OutboxDelivery.Action) -> Bool {
+            if case .hold(_, let error) = action { error.requestMayHaveBeenProcessed } else { false }
+        }
+        for isUnresolved in [false, true] {
+            var delivery = sent { $0.isUnresolved = isUnresolved }
+            #expect(isInDoubt(delivery.responded(403, retryAfter: nil, using: &longest)) == isUnresolved)
+            delivery = sent { ($0.isUnresolved, $0.attempts) = (isUnresolved, 20) }
+            #expect(isInDoubt(delivery.responded(503, retryAfter: nil, using: &longest)) == isUnresolved)
+            var entry = OutboxDelivery.Entry(method: .put, hasKey: true)
+            (entry.isUnresolved, entry.age) = (isUnresolved, .seconds(8 * 86_400))
+            delivery = OutboxDelivery(entry, OutboxSettings())
+            #expect(isInDoubt(delivery.start()) == isUnresolved)
+        }
+    }
+
     @Test mutating func unreachableServerDoesNotCount() {
         for kind in [ErrorKind.offline, .dns, .connect, .tls, .pinMismatch, .timeout] {
             var delivery = sent(.post) { $0.attempts = 1000 }

@@ -91,6 +91,20 @@ import Testing
         #expect(try journal.entry("a")?.attempts == 1)
     }
 
+    @Test func limitsOfTheJournalAndQuotasAreIndependent() throws {
+        var options = JournalOptions()
+        options.limits.maximumEntries = 1
+        let journal = example.open(options)
+        let quota = JournalQuota(entries: 2, bytes: 1 << 20)
+        try journal.add(newEntry("a", Journal.outboxKind + "default"), within: quota)
+        try journal.add(newEntry("b", "transfer"))
+        try journal.add(newEntry("c", Journal.outboxKind + "default"), within: quota)
+        #expect(throws: JournalError.self) { try journal.add(newEntry("d", "transfer")) }
+        #expect(throws: JournalError.self) {
+            try journal.add(newEntry("e", Journal.outboxKind + "default"), within: quota)
+        }
+    }
+
     @Test func quotaCountsTheEntriesThatAreNotDone() throws {
         let journal = example.open()
         let quota = JournalQuota(entries: 2, bytes: 1 << 20)
