@@ -204,6 +204,27 @@ extension ScriptedPeer.Step {
         client.close()
     }
 
+    @Test func outboxThatDoesNotSendRecordsAndDecides() async throws {
+        let peer = try longLivedPeer([
+            [.expectRequest, .response("400 Bad Request")], [.expectRequest, .response("200 OK")],
+        ])
+        let quiet = try outbox(peer) { $0.sends = false }
+        try quiet.outbox.record(put(), id: "one")
+        try await Task.sleep(for: .milliseconds(100))
+        #expect(peer.requests.isEmpty)
+        let (client, outbox) = try outbox(peer)
+        await #expect(throws: NightjarError.self) { try await outbox.wait("one") }
+        let entry = try #require(try quiet.outbox.entry("one"))
+        #expect(entry.state == .parked && entry.json.contains(#""mine":{"body":"mine"}"#))
+        client.close()
+        try quiet.outbox.retry("one")
+        #expect(try quiet.outbox.entry("one")?.state == .pending)
+        let second = try self.outbox(peer)
+        #expect(try await second.outbox.wait("one").state == .done)
+        second.client.close()
+        quiet.client.close()
+    }
+
     @Test func entriesSurviveAnUnreachableServer() async throws {
         let closed = try longLivedPeer([])
         let port = closed.port

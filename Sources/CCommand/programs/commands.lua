@@ -333,7 +333,7 @@ add_part("outbox", "wait", "Waits until entries are done, which another process 
   { "id", many = true }, { "--timeout", "SECONDS", type = seconds, help = "timeout of the wait: 5, or 1m30s; 0: no limit (the default)" },
 }, "Exit status: 0 the entries are done; 1 an entry is held or not done: the message goes to standard error; 2 invalid arguments.")
 add_part("outbox", "retry", "Sends entries that are held again, and ends the waits of pending entries for their next attempts.", outbox_items { { "id", many = true } })
-add_part("outbox", "resolve", "Decides a conflict: sends a merged body or this version, or keeps that of the server.", outbox_items {
+add_part("outbox", "resolve", "Decides a conflict: sends a merged body or the recorded one, or keeps the version of the server. Other held entries can be sent with another body.", outbox_items {
   { "id" }, { "item", many = true, optional = true },
   { "--mine", help = "send the same body again, in place of the server's version" },
   { "--theirs", help = "keep the server's version, and remove the entry" },
@@ -357,7 +357,7 @@ Commands:
   list                    list the entries             show ID         write an entry, with both versions of a conflict
   count                   count those not done         run             send the entries now
   retry ID...             send held entries again      wait ID...      wait until they are done
-  resolve ID --mine       send this version            remove ID...    remove entries
+  resolve ID --mine       send the recorded version    remove ID...    remove entries
   resolve ID --theirs     keep the server's version    resolve ID name=value...   send a merged version
   post|put|patch|delete URL [item...]   record a write
 States: pending, sending, done; conflict, parked and in_doubt are held until they are retried, resolved or removed.

@@ -100,6 +100,30 @@ static void survives(nj_client *client, nj_queue *queue) {
   nj_outbox_free(outbox);
 }
 
+/* An outbox that does not send records, reads and decides. */
+static void is_quiet(nj_client *client, nj_queue *queue) {
+  static const char options[] = "{\"name\": \"quiet\", \"send\": false}", sending[] = "{\"name\": \"quiet\"}";
+  nj_outbox *quiet = NULL, *outbox = NULL;
+  nj_outbox_entry *entry = NULL;
+  SUCCEEDS((quiet = nj_outbox_new(client, options, strlen(options), queue, NULL, NULL, &error)) != NULL);
+  SUCCEEDS((entry = record(quiet, "POST", "/v1/orders", "{", "{\"id\": \"quiet\"}", &error)) != NULL);
+  nj_outbox_entry_free(entry);
+  FAILS(nj_outbox_wait(quiet, "quiet", 0.2, &error) ? NJ_OK : NJ_TIMEOUT, NJ_TIMEOUT);
+  SUCCEEDS(nj_outbox_retry(quiet, "quiet", &error) == NJ_OK);
+  SUCCEEDS((entry = nj_outbox_get(quiet, "quiet", &error)) != NULL);
+  CHECK(nj_outbox_entry_state(entry) == NJ_OUTBOX_PENDING);
+  nj_outbox_entry_free(entry);
+  SUCCEEDS((outbox = nj_outbox_new(client, sending, strlen(sending), queue, NULL, NULL, &error)) != NULL);
+  FAILS(nj_outbox_wait(outbox, "quiet", 60, &error) ? NJ_OK : NJ_CLIENT, NJ_CLIENT);
+  nj_outbox_free(outbox);
+  SUCCEEDS((entry = nj_outbox_get(quiet, "quiet", &error)) != NULL);
+  CHECK(nj_outbox_entry_state(entry) == NJ_OUTBOX_PARKED);
+  CHECK(strstr(nj_outbox_entry_json(entry), "\"mine\":{\"body\":\"{\"}") != NULL);
+  nj_outbox_entry_free(entry);
+  SUCCEEDS(nj_outbox_remove(quiet, "quiet", &error) == NJ_OK);
+  nj_outbox_free(quiet);
+}
+
 static void rejects(nj_client *client, nj_queue *queue) {
   nj_outbox *outbox = NULL;
   FAILS(nj_outbox_new(NULL, NULL, 0, queue, NULL, NULL, &error) ? NJ_OK : NJ_INVALID_ARGUMENT, NJ_INVALID_ARGUMENT);
@@ -135,6 +159,7 @@ int main(int argc, char **argv) {
   nj_queue *queue = nj_queue_new();
   delivers(client, queue);
   survives(client, queue);
+  is_quiet(client, queue);
   rejects(client, queue);
   nj_client_free(client);
   nj_queue_free(queue);

@@ -57,6 +57,22 @@ import Testing
         #expect(try take(journal).map(\.id) == ["a2"])
     }
 
+    @Test func endOfAWaitMakesAPendingEntryDue() throws {
+        let journal = example.open()
+        try journal.add(newEntry("a", "outbox"))
+        let lease = try #require(try take(journal).first)
+        // A worker has the entry.
+        try journal.endWait("a")
+        try release(journal, lease, after: .seconds(3600), isUnresolved: true)
+        #expect(try take(journal).isEmpty)
+        try journal.endWait("a")
+        let again = try #require(try take(journal).first)
+        #expect(again.unresolvedIntents.count == 1 && again.entry.attempts == 2)
+        try release(journal, again, after: nil)
+        #expect(throws: JournalError.self) { try journal.endWait("a") }
+        #expect(throws: JournalError.self) { try journal.endWait("none") }
+    }
+
     @Test func intentIsKeptUntilTheOutcomeIsKnown() throws {
         let journal = example.open()
         try journal.add(newEntry("a", "outbox"))
