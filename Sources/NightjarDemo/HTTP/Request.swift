@@ -7,12 +7,14 @@ struct Request {
     let target: Target
     /// The values of the path parameters of the route's template, by name.
     let parameters: [String: String]
-    /// The number of the connection, counted from 1 in the order of acceptance.
-    let connection: Int
-    /// The number of the request on its connection, from 1.
-    let numberOnConnection: Int
+    let origin: RequestOrigin
     /// The body. Complete when the handler of a buffered route runs; empty for a streamed route.
     var body = ByteBuffer()
+
+    /// The number of the connection, counted from 1 in the order of acceptance.
+    var connection: Int { origin.connection }
+    /// The number of the request on its connection, from 1.
+    var numberOnConnection: Int { origin.numberOnConnection }
 
     // MARK: Query and path
 
@@ -107,6 +109,9 @@ struct Request {
 extension HTTPRequestHead {
     /// True if the client supports chunked coding, interim responses and persistent connections, which HTTP/1.0 lacks.
     var supportsHTTP11: Bool { version.major > 1 || version.minor >= 1 }
+
+    /// The version as text, such as `1.1` or `2`.
+    var versionText: String { version.major > 1 ? "\(version.major)" : "\(version.major).\(version.minor)" }
 }
 
 extension TimeAmount {

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 
 /// A response, complete or with a body that is generated while it is sent. ``ResponseWriter`` adds framing and
 /// connection fields.
@@ -25,10 +26,13 @@ struct Response {
     var endsWithConnection = false
     /// The number of bytes of the head after which the connection is closed. Nil: the response is complete.
     var headLimit: Int?
-    /// True to close the connection after the delay without sending a response.
+    /// True to close the connection after the delay without sending a response. HTTP/2: the stream is reset.
     var isDropped = false
-    /// The handler that receives all following bytes of the connection, for a response with status 101. It is added
-    /// next to the socket, so that the HTTP handlers receive no more input. ``delay`` and ``body`` are not used.
+    /// The error code of the RST_STREAM frame with which a response over HTTP/2 is dropped or cut. It does not state that
+    /// the request was not processed.
+    var resetCode = HTTP2ErrorCode.internalError
+    /// The handler that receives all following bytes of the connection, for a response with status 101, or of the HTTP/2
+    /// stream. It is added next to the socket or stream, so that the HTTP handlers receive no more input. ``delay`` and ``body`` are not used.
     var upgrade: (any ChannelHandler)?
 
     /// A response that is not sent. The connection is closed instead.
@@ -72,7 +76,7 @@ extension BodySource {
 
 enum BodyPart {
     case bytes(ByteBuffer)
-    /// Bytes that are sent without chunked coding, for an invalid response.
+    /// Bytes that are sent without chunked coding, for an invalid response. Not sent over HTTP/2.
     case unframed(ByteBuffer)
     /// The preceding pieces are sent, and the source is called again after this time.
     case wait(TimeAmount)
@@ -81,11 +85,11 @@ enum BodyPart {
     /// The preceding pieces are sent, and the source is called again when it calls `resume`. It must not call `resume`
     /// after it has been released.
     case whenResumed((_ resume: @escaping () -> Void) -> Void)
-    /// The preceding pieces are sent, and the connection is closed in the middle of the body.
+    /// The preceding pieces are sent, and the connection is closed in the middle of the body. HTTP/2: the stream is reset.
     case cut
-    /// The preceding pieces are sent, and the connection is reset.
+    /// The preceding pieces are sent, and the connection is reset. HTTP/2: with all its streams.
     case reset
-    /// - Parameter trailers: sent only with chunked coding.
+    /// - Parameter trailers: sent only with chunked coding or over HTTP/2.
     case end(trailers: HTTPHeaders?)
 }
 

@@ -1,28 +1,35 @@
 import Glibc
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 
 /// Sends one response at a time on a connection. A streamed body is generated no faster than the peer accepts it.
 ///
 /// Used only on the connection's event loop.
 final class ResponseWriter {
-    /// Called when the last byte of the response has been written to the socket, or when the response was dropped.
-    typealias Completion = (ChannelHandlerContext) -> Void
+    /// Called when the last byte of the response has been written to the socket, when the response was dropped, or, with
+    /// false, when the client disconnected before.
+    typealias Completion = (ChannelHandlerContext, _ isWritten: Bool) -> Void
 
     private struct Sending {
         var source: (any BodySource)?
         /// True while the source pauses.
         var isWaiting = false
         let sendsBody: Bool
+        let resetCode: HTTP2ErrorCode
         let completion: Completion
     }
 
     private var sending: Sending?
+    /// True if the last response has been passed to the channel. Its completion follows, also after the channel has ended.
+    private(set) var hasEnded = false
     private var timer: Scheduled<Void>?
     private let clock: HTTPDate
+    private let isHTTP2: Bool
 
-    init(clock: HTTPDate) {
+    init(clock: HTTPDate, isHTTP2: Bool) {
         self.clock = clock
+        self.isHTTP2 = isHTTP2
     }
 
     var isBusy: Bool { sending != nil }
@@ -42,11 +49,12 @@ final class ResponseWriter {
         headSent: @escaping () -> Void, completion: @escaping Completion
     ) {
         assert(sending == nil, "a second response began before the first had ended")
-        sending = Sending(sendsBody: request.method != .HEAD, completion: completion)
+        hasEnded = false
+        sending = Sending(
+            sendsBody: request.method != .HEAD, resetCode: response.resetCode, completion: completion)
         after(response.delay, context) { [self] in
             guard !response.isDropped else {
-                cancel()
-                completion(context)
+                if isHTTP2 { abort(context) } else { complete(context) }
                 return
             }
             // An HTTP/1.0 client would mistake an interim head for the final one.
@@ -98,17 +106,20 @@ final class ResponseWriter {
         if response.status.mayHaveResponseBody {
             if let length {
                 head.headers.replaceOrAdd(name: "Content-Length", value: String(length))
-            } else if request.supportsHTTP11, request.method != .HEAD, !response.endsWithConnection {
+            } else if !isHTTP2, request.supportsHTTP11, request.method != .HEAD, !response.endsWithConnection {
                 head.headers.replaceOrAdd(name: "Transfer-Encoding", value: "chunked")
             }
         }
-        if !keepsAlive {
+        // HTTP/2 has no connection fields (RFC 9113 section 8.2.2).
+        if !isHTTP2, !keepsAlive {
             // The response may already have the option Upgrade.
             head.headers.add(name: "Connection", value: "close")
-        } else if !request.supportsHTTP11 {
+        } else if !isHTTP2, !request.supportsHTTP11 {
             head.headers.replaceOrAdd(name: "Connection", value: "keep-alive")
         }
         if let limit = response.headLimit {
+            // A frame has the whole head, so the stream is reset before it.
+            guard !isHTTP2 else { return abort(context) }
             writeUnframed(ResponseWriter.bytes(of: head, atMost: limit), context)
             cut(context)
             return
@@ -175,33 +186,62 @@ final class ResponseWriter {
         guard let completion = sending?.completion else { return }
         sending = nil
         timer = nil
+        hasEnded = true
         let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenSuccess { completion(context) }
+        written.futureResult.assumeIsolated().whenComplete { result in
+            if case .success = result { completion(context, true) } else { completion(context, false) }
+        }
         context.writeAndFlush(NIOAny(HTTPServerResponsePart.end(trailers)), promise: written)
     }
 
-    /// Ends the response prematurely. The connection is closed afterwards.
+    /// Ends the response prematurely. The connection is closed afterwards. HTTP/2: the stream is reset.
     private func cut(_ context: ChannelHandlerContext) {
-        guard let completion = sending?.completion else { return }
-        cancel()
-        let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenSuccess { completion(context) }
-        writeUnframed(ByteBuffer(), context, written)
-        context.flush()
+        if isHTTP2 {
+            afterWriting(context) { [self] in abort(context) }
+        } else {
+            afterWriting(context) { [self] in complete(context) }
+        }
     }
 
     /// Resets the connection when the preceding bytes have been written to the socket. The operating system discards the
     /// bytes that it has not sent.
     private func reset(_ context: ChannelHandlerContext) {
+        afterWriting(context) { [self] in
+            context.resetConnection()
+            complete(context)
+        }
+    }
+
+    /// Calls `work` when the preceding bytes have been written to the socket.
+    private func afterWriting(_ context: ChannelHandlerContext, _ work: @escaping () -> Void) {
+        timer?.cancel()
+        timer = nil
+        sending?.source = nil
+        let written = context.eventLoop.makePromise(of: Void.self)
+        written.futureResult.assumeIsolated().whenSuccess(work)
+        if isHTTP2 {
+            // NIOHTTP2 discards the queued frames of a stream that is reset.
+            context.write(NIOAny(HTTPServerResponsePart.body(.byteBuffer(ByteBuffer()))), promise: written)
+        } else {
+            writeUnframed(ByteBuffer(), context, written)
+        }
+        context.flush()
+    }
+
+    /// Resets the HTTP/2 stream.
+    private func abort(_ context: ChannelHandlerContext) {
+        guard let (code, completion) = sending.map({ ($0.resetCode, $0.completion) }) else { return }
+        cancel()
+        hasEnded = true
+        // The channel ends within this call.
+        context.triggerUserOutboundEvent(StreamAbort(code: code), promise: nil)
+        completion(context, true)
+    }
+
+    private func complete(_ context: ChannelHandlerContext) {
         guard let completion = sending?.completion else { return }
         cancel()
-        let written = context.eventLoop.makePromise(of: Void.self)
-        written.futureResult.assumeIsolated().whenSuccess {
-            context.channel.reset()
-            completion(context)
-        }
-        writeUnframed(ByteBuffer(), context, written)
-        context.flush()
+        completion(context, true)
     }
 
     private func write(_ part: HTTPServerResponsePart, _ context: ChannelHandlerContext) {
@@ -242,6 +282,14 @@ final class ResponseWriter {
         } else {
             timer = context.eventLoop.assumeIsolated().scheduleTask(in: pause, work)
         }
+    }
+}
+
+extension ChannelHandlerContext {
+    /// Resets the TCP connection, also from a stream of HTTP/2.
+    func resetConnection() {
+        let isStream = !(channel is any SocketOptionProvider)
+        (isStream ? channel.parent ?? channel : channel).reset()
     }
 }
 

@@ -1,9 +1,8 @@
 import NIOConcurrencyHelpers
 import NIOCore
-import NIOHTTP1
 import NIOPosix
 
-/// The demo API: an HTTP/1.1 server on loopback, for tutorials and tests.
+/// The demo API: a server of HTTP/1.1 and HTTP/2 on loopback, for tutorials and tests.
 ///
 /// The server runs on its own thread. Any thread may call its methods. A stopped server cannot be started again.
 package final class DemoServer: Sendable {
@@ -103,13 +102,9 @@ package final class DemoServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     connections.value.add(channel)
                     let pipeline = channel.pipeline.syncOperations
-                    // ResponseWriter adds the framing, because it also handles HEAD and intentional protocol errors.
-                    var framing = HTTPResponseEncoder.Configuration()
-                    framing.automaticallySetFramingHeaders = false
-                    try pipeline.addHandler(ByteCounter(ledger: ledger))
-                    try pipeline.configureHTTPServerPipeline(
-                        withErrorHandling: false, withEncoderConfiguration: framing)
-                    try pipeline.addHandler(Connection(site: site.value))
+                    let record = ConnectionRecord()
+                    try pipeline.addHandler(ByteCounter(ledger: ledger, record: record))
+                    try pipeline.addHandler(ProtocolDetector(site: site.value, record: record))
                 }
             }
             .bind(host: host, port: port)

@@ -5,6 +5,7 @@ import NIOHTTP1
 final class Site {
     let ledger: Ledger
     let clock = HTTPDate()
+    let http2 = HTTP2Options()
     private let outage = Outage()
     private let router: Router
 
@@ -31,6 +32,10 @@ final class Site {
         events.add(to: &router)
         states.append(events)
         Site.addTransfers(to: &router, &states)
+        let http2Faults = HTTP2Faults()
+        http2.add(to: &router)
+        http2Faults.add(to: &router)
+        states += [http2, http2Faults] as [any Resettable]
         WebSockets(ledger: ledger, tokens: tokens, store: store).add(to: &router)
         Responses().add(to: &router)
         Redirects().add(to: &router)
@@ -99,17 +104,19 @@ final class Site {
         states += [runs, uploads] as [any Resettable]
     }
 
-    func plan(for head: HTTPRequestHead, connection: Int, numberOnConnection: Int) -> ExchangePlan {
+    func plan(for head: HTTPRequestHead, _ origin: RequestOrigin) -> ExchangePlan {
         do throws(Problem) {
-            guard head.version.major == 1 else {
-                throw Problem(.httpVersionNotSupported, "only HTTP/1.1 and HTTP/1.0 are supported")
+            guard head.version.major == (origin.stream == nil ? 1 : 2) else {
+                throw Problem(
+                    .httpVersionNotSupported,
+                    "only HTTP/1.1, HTTP/1.0 and, after its connection preface, HTTP/2 are supported")
             }
             // A server must reject an HTTP/1.1 request without a Host field or with several (RFC 9112 section 3.2).
             guard !head.supportsHTTP11 || head.headers["host"].count == 1 else {
-                throw Problem(.badRequest, "an HTTP/1.1 request must have exactly one Host field")
+                throw Problem(.badRequest, "a request must have exactly one Host field or :authority")
             }
             let target = try Target(head.uri)
-            var plan = route(head, target, connection: connection, numberOnConnection: numberOnConnection)
+            var plan = try route(head, target, origin)
             plan.isOfAPI = target.segments.first == "v1"
             plan.isObserved = target.segments.first?.hasPrefix("__") != true
             if let key = target.query.first(where: { $0.name == "key" })?.value {
@@ -128,14 +135,20 @@ final class Site {
     /// The first path segments that an outage affects.
     private static let hasOutages = ["v1", "news", "me"]
 
-    private func route(_ head: HTTPRequestHead, _ target: Target, connection: Int, numberOnConnection: Int)
+    private func route(_ head: HTTPRequestHead, _ target: Target, _ origin: RequestOrigin) throws(Problem)
         -> ExchangePlan
     {
-        switch router.match(head.method, target.segments) {
+        var method = head.method
+        if let name = origin.stream?.connectProtocol {
+            guard name == "websocket" else {
+                throw Problem(.notImplemented, "the protocol \"\(name)\" is not supported")
+            }
+            // An extended CONNECT replaces the GET of HTTP/1.1 (RFC 8441 section 5).
+            method = .GET
+        }
+        switch router.match(method, target.segments) {
         case .route(let route, let parameters):
-            let request = Request(
-                head: head, target: target, parameters: parameters, connection: connection,
-                numberOnConnection: numberOnConnection)
+            let request = Request(head: head, target: target, parameters: parameters, origin: origin)
             let action: ExchangePlan.Action =
                 switch route.action {
                 case .whole(let limit, let handler): .collect(request, limit: limit, handler)

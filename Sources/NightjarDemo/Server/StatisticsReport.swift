@@ -7,6 +7,8 @@ extension DemoStatistics {
                 statuses.sorted { $0.key < $1.key }.map { .init(name: String($0.key), value: .int($0.value)) }),
             "paths": .object(
                 paths.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value.json) }),
+            "versions": JSON.counts(versions),
+            "http2": http2.json,
             "connections": ["opened": .int(connectionsOpened), "open": .int(connectionsOpen)],
             "bytes": ["in": .int(bytesIn), "out": .int(bytesOut)],
             "auth": auth.json,
@@ -64,6 +66,21 @@ extension DemoStatistics.Orders {
     }
 }
 
+extension DemoStatistics.HTTP2 {
+    fileprivate var json: JSON {
+        [
+            "connections_opened": .int(connectionsOpened),
+            "connections_open": .int(connectionsOpen),
+            "streams_opened": .int(streamsOpened),
+            "streams_open": .int(streamsOpen),
+            "streams_open_max": .int(streamsOpenMax),
+            "resets": .int(resets),
+            "pings": .int(pings),
+            "goaways": .int(goAways),
+        ]
+    }
+}
+
 extension DemoStatistics.WebSockets {
     fileprivate var json: JSON {
         [
@@ -86,6 +103,8 @@ extension DemoStatistics.Exchange {
             "number": .int(number),
             "connection": .int(connection),
             "request_on_connection": .int(numberOnConnection),
+            "stream": stream.map { .int($0) } ?? .null,
+            "version": .string(version),
             "method": .string(method),
             "target": .string(target),
             "route": .string(route),

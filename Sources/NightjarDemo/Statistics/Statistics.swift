@@ -16,6 +16,10 @@ package struct DemoStatistics: Sendable {
         package let connection: Int
         /// The number of the request on its connection, from 1.
         package let numberOnConnection: Int
+        /// The stream identifier. Nil for HTTP/1.1.
+        package let stream: Int?
+        /// The HTTP version: `1.0`, `1.1` or `2`.
+        package let version: String
         package let method: String
         /// The request target as sent by the client.
         package let target: String
@@ -38,6 +42,9 @@ package struct DemoStatistics: Sendable {
     package internal(set) var statuses: [Int: Int] = [:]
     /// The requests by path, without the query. Contains the ``DemoStatistics/maximumPaths`` newest paths.
     package internal(set) var paths: [String: PathCount] = [:]
+    /// The number of requests by HTTP version: `1.0`, `1.1` and `2`.
+    package internal(set) var versions: [String: Int] = [:]
+    package internal(set) var http2 = HTTP2()
     package internal(set) var connectionsOpened = 0
     package internal(set) var connectionsOpen = 0
     /// Bytes read from sockets, including framing and heads.
@@ -150,13 +157,15 @@ final class Ledger: Sendable {
         }
     }
 
-    /// Resets the statistics except the numbers of open connections, of open WebSockets, of GraphQL subscriptions and of
+    /// Resets the statistics except the numbers of open connections and streams, of open WebSockets, of GraphQL subscriptions and of
     /// requests in flight.
     func reset() {
         state.withLock { state in
             let previous = state.statistics
             state.statistics = DemoStatistics()
             state.statistics.connectionsOpen = previous.connectionsOpen
+            state.statistics.http2 = previous.http2
+            state.statistics.http2.reset()
             state.statistics.webSockets.open = previous.webSockets.open
             state.statistics.graphQLSubscriptions = previous.graphQLSubscriptions
             state.load.reset(now: .now())
@@ -193,8 +202,10 @@ final class Ledger: Sendable {
 
     // MARK: Exchanges
 
-    func began(_ head: HTTPRequestHead, _ plan: ExchangePlan, connection: Int, numberOnConnection: Int) -> Ticket {
+    func began(_ head: HTTPRequestHead, _ plan: ExchangePlan, _ origin: RequestOrigin) -> Ticket {
         let route = plan.route
+        // Clients choose the version, so only known versions are counted separately.
+        let version = ["1.0", "1.1", "2"].first { $0 == head.versionText } ?? "other"
         let path = Ledger.path(of: head.uri)
         return state.withLock { state in
             state.lastExchange += 1
@@ -203,12 +214,14 @@ final class Ledger: Sendable {
             // Clients choose the method, so only known methods are counted separately.
             let method = if case .RAW = head.method { "OTHER" } else { head.method.rawValue }
             state.statistics.requests["\(method) \(route)", default: 0] += 1
+            state.statistics.versions[version, default: 0] += 1
             if state.statistics.exchanges.count == DemoStatistics.maximumExchanges {
                 state.statistics.exchanges.removeFirst()
             }
             state.statistics.exchanges.append(
                 DemoStatistics.Exchange(
-                    number: state.lastExchange, connection: connection, numberOnConnection: numberOnConnection,
+                    number: state.lastExchange, connection: origin.connection,
+                    numberOnConnection: origin.numberOnConnection, stream: origin.stream?.id, version: version,
                     method: head.method.rawValue, target: head.uri, route: route,
                     headers: head.headers.map { ($0.name, $0.value) }))
             return Ticket(number: state.lastExchange, path: path)
@@ -240,7 +253,7 @@ final class Ledger: Sendable {
 
     /// Reports that the last byte of the response has been sent, or that the client has disconnected.
     ///
-    /// - Parameter subject: the subject of the plan passed to ``began(_:_:connection:numberOnConnection:)``.
+    /// - Parameter subject: the subject of the plan passed to ``began(_:_:_:)``.
     func ended(_ subject: String, isAbandoned: Bool) {
         state.withLock { $0.load.ended(subject, isAbandoned: isAbandoned) }
     }
@@ -254,10 +267,11 @@ final class Ledger: Sendable {
     /// Has no effect if the exchange is no longer in the log.
     private func update(_ ticket: Ticket, _ change: (inout DemoStatistics.Exchange) -> Void) {
         state.withLock { state in
-            guard let index = state.statistics.exchanges.lastIndex(where: { $0.number == ticket.number }) else {
-                return
-            }
-            change(&state.statistics.exchanges[index])
+            // The numbers in the log are consecutive.
+            guard let first = state.statistics.exchanges.first?.number, ticket.number >= first,
+                ticket.number - first < state.statistics.exchanges.count
+            else { return }
+            change(&state.statistics.exchanges[ticket.number - first])
         }
     }
 }
@@ -267,28 +281,5 @@ extension DemoStatistics.PathCount {
         requests += 1
         if headers.contains(name: "if-none-match") || headers.contains(name: "if-modified-since") { conditional += 1 }
         if headers.contains(name: "range") { ranged += 1 }
-    }
-}
-
-/// Counts the bytes of a connection. The first handler in the pipeline, next to the socket.
-final class ByteCounter: ChannelDuplexHandler {
-    typealias InboundIn = ByteBuffer
-    typealias OutboundIn = IOData
-    typealias OutboundOut = IOData
-
-    private let ledger: Ledger
-
-    init(ledger: Ledger) {
-        self.ledger = ledger
-    }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        ledger.count(bytesIn: unwrapInboundIn(data).readableBytes)
-        context.fireChannelRead(data)
-    }
-
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-        ledger.count(bytesOut: unwrapOutboundIn(data).readableBytes)
-        context.write(data, promise: promise)
     }
 }

@@ -1,10 +1,11 @@
 import NIOHTTP1
 
-/// A valid opening handshake of a client (RFC 6455 section 4.2.1).
+/// A valid opening handshake of a client: a GET with Upgrade (RFC 6455 section 4.2.1), or an extended CONNECT over HTTP/2
+/// (RFC 8441), which has no key.
 struct WebSocketHandshake {
     let request: Request
-    /// The value of Sec-WebSocket-Accept in the response.
-    let accept: String
+    /// The value of Sec-WebSocket-Accept in the response. Nil over HTTP/2.
+    let accept: String?
     /// The subprotocols that the client offers, in order of preference.
     let offeredProtocols: [String]
     let offeredExtensions: [WebSocketExtension]
@@ -16,9 +17,8 @@ struct WebSocketHandshake {
     init(_ request: Request) throws(Problem) {
         let head = request.head
         let fields = head.headers
-        guard head.method == .GET, head.supportsHTTP11, fields.hasToken("upgrade", in: "connection"),
-            fields.hasToken("websocket", in: "upgrade")
-        else {
+        let isHTTP2 = request.origin.stream?.connectProtocol != nil
+        guard isHTTP2 || WebSocketHandshake.requestsUpgrade(head) else {
             throw WebSocketHandshake.upgradeRequired("this resource is available only over WebSocket")
         }
         guard head.contentLength ?? 0 == 0, !fields.contains(name: "transfer-encoding") else {
@@ -27,15 +27,24 @@ struct WebSocketHandshake {
         guard fields["sec-websocket-version"] == [WebSocketHandshake.version] else {
             throw WebSocketHandshake.upgradeRequired("only version 13 of WebSocket is supported")
         }
+        self.request = request
+        accept = isHTTP2 ? nil : try WebSocketHandshake.accept(fields)
+        offeredProtocols = fields[canonicalForm: "sec-websocket-protocol"].map(String.init)
+        offeredExtensions = fields[canonicalForm: "sec-websocket-extensions"].map { WebSocketExtension($0) }
+    }
+
+    private static func requestsUpgrade(_ head: HTTPRequestHead) -> Bool {
+        head.method == .GET && head.supportsHTTP11 && head.headers.hasToken("upgrade", in: "connection")
+            && head.headers.hasToken("websocket", in: "upgrade")
+    }
+
+    private static func accept(_ fields: HTTPHeaders) throws(Problem) -> String {
         let keys = fields["sec-websocket-key"]
         guard keys.count == 1, Base64.decode(keys[0])?.count == WebSocketHandshake.keySize, keys[0].utf8.count == 24
         else {
             throw Problem(.badRequest, "Sec-WebSocket-Key must be the base64 form of 16 bytes")
         }
-        self.request = request
-        accept = WebSocketHandshake.accept(key: keys[0])
-        offeredProtocols = fields[canonicalForm: "sec-websocket-protocol"].map(String.init)
-        offeredExtensions = fields[canonicalForm: "sec-websocket-extensions"].map { WebSocketExtension($0) }
+        return accept(key: keys[0])
     }
 
     /// Returns the value of Sec-WebSocket-Accept for a key (RFC 6455 section 4.2.2).
@@ -45,7 +54,8 @@ struct WebSocketHandshake {
 
     /// The fields of a response without extensions and subprotocol.
     var headers: HTTPHeaders {
-        ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": accept]
+        guard let accept else { return [:] }
+        return ["Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Accept": accept]
     }
 
     private static func upgradeRequired(_ detail: String) -> Problem {

@@ -58,7 +58,11 @@ extension WebSocketSession {
 
     /// The number of bytes that the operating system has not accepted yet.
     var unsentBytes: Int {
-        let unsent = try? context?.channel.syncOptions?.getOption(.bufferedWritableBytes)
+        // The channel of an HTTP/2 stream does not have the option.
+        guard let channel = context?.channel, channel is any SocketOptionProvider else {
+            return output.pending.readableBytes
+        }
+        let unsent = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
         return (unsent ?? 0) + output.pending.readableBytes
     }
 

@@ -1,4 +1,3 @@
-import Glibc
 import NIOCore
 
 /// Serves one WebSocket connection: reads messages, responds to control frames and calls the endpoint.
@@ -238,13 +237,8 @@ final class WebSocketSession: ChannelDuplexHandler {
         resumeReading()
     }
 
-    /// Resets the TCP connection. Data that was not sent is lost.
-    func reset() {
-        guard let context else { return }
-        let channel = context.channel
-        guard let options = channel as? any SocketOptionProvider else { return }
-        options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
-    }
+    /// Resets the TCP connection or the HTTP/2 stream. Data that was not sent is lost.
+    func reset() { context?.channel.reset() }
 
     /// Closes the connection after some time, instead of the time set before.
     private func setTimer(_ limit: TimeAmount) {

@@ -10,12 +10,13 @@ enum Echo {
         return .json([
             "method": .string(request.head.method.rawValue),
             "target": .string(request.head.uri),
-            "version": .string("\(request.head.version.major).\(request.head.version.minor)"),
+            "version": .string(request.head.versionText),
             "query": .array(request.target.query.map { [.string($0.name), .string($0.value)] }),
             "headers": .array(request.head.headers.map { [.string($0.name), .string($0.value)] }),
             "body": body(bytes),
             "body_encoding": bodyEncoding(bytes),
             "body_bytes": .int(bytes.count),
+            "stream": request.origin.stream.map { .int($0.id) } ?? .null,
             "connection": .int(request.connection),
             "request_on_connection": .int(request.numberOnConnection),
         ])

@@ -51,10 +51,11 @@ struct Responses {
         return response
     }
 
-    /// Responds and then closes the connection.
+    /// Responds and then closes the connection. HTTP/2: sends GOAWAY first, and closes when all streams have ended.
     private func close(_ request: Request) throws(Problem) -> Response {
         var response = Response.json(["connection": .int(request.connection)])
         response.closesConnection = true
+        request.origin.stream?.connection.goAway(last: nil, .noError, after: .zero)
         return response
     }
 

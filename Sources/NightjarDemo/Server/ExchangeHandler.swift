@@ -1,11 +1,13 @@
 import NIOCore
 import NIOHTTP1
+import NIOHTTP2
 
-/// Serves one connection: receives requests, runs their routes, and writes the responses.
+/// Serves an HTTP/1.1 connection or an HTTP/2 stream: receives requests, runs their routes, and writes the responses.
 ///
-/// The preceding handler in the pipeline holds back pipelined requests until the previous response has been written.
-/// Only one exchange is active at a time.
-final class Connection: ChannelDuplexHandler {
+/// HTTP/1.1: the preceding handler in the pipeline holds back pipelined requests until the previous response has been
+/// written. Only one exchange is active at a time. HTTP/2: there is one exchange. The faults that close a connection of
+/// HTTP/1.1 reset the stream.
+final class ExchangeHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
@@ -29,9 +31,10 @@ final class Connection: ChannelDuplexHandler {
     private static let lingering = TimeAmount.seconds(2)
 
     private let site: Site
+    private let record: ConnectionRecord
+    /// Nil for HTTP/1.1.
+    private let stream: RequestStream?
     private let writer: ResponseWriter
-    private var number = 0
-    private var requestCount = 0
     /// The current exchange in the ledger. Nil for requests to `/__` paths, which are not counted.
     private var exchange: Ledger.Ticket?
     /// The key under which the current exchange is counted. Nil if `exchange` is nil.
@@ -40,39 +43,45 @@ final class Connection: ChannelDuplexHandler {
     private var unfinished: [String] = []
     private var incoming = Incoming.nothing
     private var isClosing = false
-    /// The time until which reading is paused for a slow sink.
-    private var readsPausedUntil: NIODeadline?
-    private var hasPausedRead = false
+    /// True if the complete request has been received.
+    private var isRequestComplete = false
+    /// True if the connection or the stream has ended.
+    private var hasEnded = false
+    private let pacer: ReadPacer
     private var timer: Scheduled<Void>?
     /// A scheduled 100 response.
     private var lateContinueResponse: Scheduled<Void>?
 
-    init(site: Site) {
+    init(site: Site, record: ConnectionRecord, stream: RequestStream? = nil) {
         self.site = site
-        writer = ResponseWriter(clock: site.clock)
+        self.record = record
+        self.stream = stream
+        pacer = ReadPacer(holdsParts: stream != nil)
+        writer = ResponseWriter(clock: site.clock, isHTTP2: stream != nil)
     }
 
     // MARK: Channel events
 
-    func channelActive(context: ChannelHandlerContext) {
-        number = site.ledger.connectionOpened()
-        context.fireChannelActive()
-    }
-
     func channelInactive(context: ChannelHandlerContext) {
         writer.cancel()
         timer?.cancel()
+        pacer.cancel()
         lateContinueResponse?.cancel()
         // An error of the parser may follow, because the request is incomplete.
-        (incoming, isClosing) = (.ignoring, true)
-        for subject in unfinished { site.ledger.ended(subject, isAbandoned: true) }
-        unfinished = []
-        site.ledger.connectionClosed()
+        (incoming, isClosing, hasEnded) = (.ignoring, true, true)
+        // A stream ends when its last frame is passed to the connection, before the frame is written to the socket. The
+        // completion of the response follows.
+        if stream == nil || !writer.hasEnded { abandon() }
         context.fireChannelInactive()
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        switch unwrapInboundIn(data) {
+        let part = unwrapInboundIn(data)
+        if !pacer.holds(part) { process(part, context) }
+    }
+
+    private func process(_ part: HTTPServerRequestPart, _ context: ChannelHandlerContext) {
+        switch part {
         case .head(let head): began(head, context)
         case .body(let bytes): received(bytes, context)
         case .end(let trailers): ended(trailers, context)
@@ -85,11 +94,7 @@ final class Connection: ChannelDuplexHandler {
     }
 
     func read(context: ChannelHandlerContext) {
-        if readsPausedUntil != nil {
-            hasPausedRead = true
-        } else {
-            context.read()
-        }
+        if !pacer.holdsRead() { context.read() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -123,10 +128,11 @@ final class Connection: ChannelDuplexHandler {
             incoming = .ignoring
             return
         }
-        requestCount += 1
-        let plan = site.plan(for: head, connection: number, numberOnConnection: requestCount)
+        let origin = record.origin(stream)
+        let plan = site.plan(for: head, origin)
+        isRequestComplete = false
         if plan.isObserved {
-            exchange = site.ledger.began(head, plan, connection: number, numberOnConnection: requestCount)
+            exchange = site.ledger.began(head, plan, origin)
             subject = plan.subject
             unfinished.append(plan.subject)
         } else {
@@ -135,7 +141,10 @@ final class Connection: ChannelDuplexHandler {
         switch plan.action {
         case .collect(let request, let limit, let handler):
             if let length = head.contentLength, length > limit {
-                refuse(head, with: Connection.tooLarge(limit).response, context)
+                refuse(head, with: ExchangeHandler.tooLarge(limit).response, context)
+            } else if head.method == .CONNECT {
+                // A tunnel has no end of the request.
+                respondEarly(head, ExchangeHandler.response(of: handler, to: request), context)
             } else {
                 incoming = .collecting(request, limit: limit, handler)
                 writeContinue(head, .now, context)
@@ -166,20 +175,20 @@ final class Connection: ChannelDuplexHandler {
         switch incoming {
         case .collecting(var request, let limit, let handler):
             guard bytes.readableBytes <= limit - request.body.readableBytes else {
-                respondEarly(request.head, Connection.tooLarge(limit).response, context)
+                respondEarly(request.head, ExchangeHandler.tooLarge(limit).response, context)
                 return
             }
             incoming = .nothing  // so that the body below has one owner and grows in place
             request.body.writeImmutableBuffer(bytes)
             incoming = .collecting(request, limit: limit, handler)
         case .streaming(let head, let sink):
-            holdReads(for: sink.receive(bytes), context)
+            pacer.pause(for: sink.receive(bytes), context.eventLoop) { [self] in resumeReads(context) }
             writer.requestProgressed(context)
             progressed(sink, head, context)
         case .dropping(let head, let response, let dropped):
             let dropped = dropped + bytes.readableBytes
             incoming = .dropping(head, response, dropped: dropped)
-            if dropped > Connection.dropLimit { respondEarly(head, response, context) }
+            if dropped > ExchangeHandler.dropLimit { respondEarly(head, response, context) }
         case .nothing, .ignoring:
             break
         }
@@ -197,26 +206,22 @@ final class Connection: ChannelDuplexHandler {
         case .respond(let response): respondEarly(head, response, context)
         case .close:
             (incoming, isClosing) = (.ignoring, true)
-            context.close(promise: nil)
+            drop(context)
         case .reset:
             (incoming, isClosing) = (.ignoring, true)
-            context.channel.reset()
+            context.resetConnection()
         }
     }
 
     private func ended(_ trailers: HTTPHeaders?, _ context: ChannelHandlerContext) {
         lateContinueResponse?.cancel()
+        isRequestComplete = true
         if let exchange { site.ledger.completed(exchange) }
         let ended = incoming
         incoming = isClosing ? .ignoring : .nothing
         switch ended {
         case .collecting(let request, _, let handler):
-            let response: Response
-            do {
-                response = try handler(request)
-            } catch {
-                response = error.response
-            }
+            let response = ExchangeHandler.response(of: handler, to: request)
             respond(response, to: request.head, closing: false, context)
         case .streaming(let head, let sink):
             let response = sink.finish(trailers: trailers)
@@ -229,6 +234,14 @@ final class Connection: ChannelDuplexHandler {
             respond(response, to: head, closing: false, context)
         case .nothing, .ignoring:
             break
+        }
+    }
+
+    private static func response(of handler: Handler, to request: Request) -> Response {
+        do {
+            return try handler(request)
+        } catch {
+            return error.response
         }
     }
 
@@ -257,7 +270,8 @@ final class Connection: ChannelDuplexHandler {
 
     /// Responds to a request whose body is not used. Discards a short body first, so that the connection can stay open.
     private func refuse(_ head: HTTPRequestHead, with response: Response, _ context: ChannelHandlerContext) {
-        if head.expectsContinue || response.isDropped || head.contentLength ?? 0 > Connection.dropLimit {
+        let isLong = head.contentLength ?? 0 > ExchangeHandler.dropLimit
+        if head.expectsContinue || head.method == .CONNECT || response.isDropped || isLong {
             respondEarly(head, response, context)
         } else {
             incoming = .dropping(head, response, dropped: 0)
@@ -270,21 +284,10 @@ final class Connection: ChannelDuplexHandler {
         respond(response, to: head, closing: true, context)
     }
 
-    private func holdReads(for pause: TimeAmount, _ context: ChannelHandlerContext) {
-        guard pause > .zero else { return }
-        // One read may deliver several pieces, so their pauses add up.
-        let end = (readsPausedUntil ?? .now()) + pause
-        readsPausedUntil = end
-        timer?.cancel()
-        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) { [self] in resumeReads(context) }
-    }
-
     private func resumeReads(_ context: ChannelHandlerContext) {
-        readsPausedUntil = nil
-        if hasPausedRead {
-            hasPausedRead = false
-            context.read()
-        }
+        pacer.resume()
+        while let part = pacer.next() { process(part, context) }
+        if pacer.takeRead() { context.read() }
     }
 
     private static func tooLarge(_ limit: Int) -> Problem {
@@ -296,13 +299,15 @@ final class Connection: ChannelDuplexHandler {
     private func respond(
         _ response: Response, to head: HTTPRequestHead, closing: Bool, _ context: ChannelHandlerContext
     ) {
+        guard !hasEnded else { return }
         if let handler = response.upgrade {
             upgrade(to: handler, response, context)
             return
         }
+        // An HTTP/2 stream has no further requests.
         let keepsAlive =
-            !closing && head.isKeepAlive && !head.endsParsing && !response.closesConnection && !response.isDropped
-            && ResponseWriter.delimits(response, for: head)
+            stream == nil && !closing && head.isKeepAlive && !head.endsParsing && !response.closesConnection
+            && !response.isDropped && ResponseWriter.delimits(response, for: head)
         isClosing = !keepsAlive
         // Cleared first, because a pipelined request may arrive during `send`.
         let (exchange, subject) = (exchange, subject)
@@ -310,9 +315,13 @@ final class Connection: ChannelDuplexHandler {
         let status = Int(response.status.code)
         writer.send(response, to: head, keepsAlive: keepsAlive, context: context) { [site] in
             if let exchange { site.ledger.responded(status, to: exchange) }
-        } completion: { [self] context in
+        } completion: { [self] context, isWritten in
+            guard isWritten else { return abandon() }
             if let subject { finish(subject) }
-            if response.isDropped {
+            if stream != nil {
+                // The response is complete, so the rest of the request is not needed (RFC 9113 section 8.1).
+                if !isRequestComplete { reset(.noError, context) }
+            } else if response.isDropped {
                 context.close(promise: nil)
             } else if !keepsAlive {
                 shut(context)
@@ -320,7 +329,16 @@ final class Connection: ChannelDuplexHandler {
         }
     }
 
-    /// Writes a 101 response and lets `handler` receive all following bytes. The HTTP handlers stay in the pipeline but
+    /// Closes the connection or resets the stream.
+    private func drop(_ context: ChannelHandlerContext) {
+        if stream == nil { context.close(promise: nil) } else { reset(.internalError, context) }
+    }
+
+    private func reset(_ code: HTTP2ErrorCode, _ context: ChannelHandlerContext) {
+        context.triggerUserOutboundEvent(StreamAbort(code: code), promise: nil)
+    }
+
+    /// Writes a 101 response, or a 200 over HTTP/2, and lets `handler` receive all following bytes. The HTTP handlers stay in the pipeline but
     /// receive only the end of the connection. The handler must flush.
     private func upgrade(to handler: any ChannelHandler, _ response: Response, _ context: ChannelHandlerContext) {
         (incoming, isClosing) = (.ignoring, true)
@@ -328,15 +346,26 @@ final class Connection: ChannelDuplexHandler {
         (self.exchange, self.subject) = (nil, nil)
         let head = HTTPResponseHead(version: .http1_1, status: response.status, headers: response.headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.write(wrapOutboundOut(.end(nil)), promise: nil)
-        if let exchange { site.ledger.responded(Int(response.status.code), to: exchange) }
+        if stream == nil { context.write(wrapOutboundOut(.end(nil)), promise: nil) }
+        let status = stream == nil ? response.status : .ok
+        if let exchange { site.ledger.responded(Int(status.code), to: exchange) }
         if let subject { finish(subject) }
         do {
             let pipeline = context.pipeline.syncOperations
-            try pipeline.addHandler(handler, position: .after(pipeline.handler(type: ByteCounter.self)))
+            if stream == nil {
+                try pipeline.addHandler(handler, position: .after(pipeline.handler(type: ByteCounter.self)))
+            } else {
+                let codec = try pipeline.handler(type: HTTP2StreamCodec.self)
+                try pipeline.addHandlers([HTTP2TunnelCodec(), handler], position: .after(codec))
+            }
         } catch {
             context.close(promise: nil)
         }
+    }
+
+    private func abandon() {
+        for subject in unfinished { site.ledger.ended(subject, isAbandoned: true) }
+        unfinished = []
     }
 
     private func finish(_ subject: String) {
@@ -351,7 +380,7 @@ final class Connection: ChannelDuplexHandler {
         context.close(mode: .output, promise: nil)
         timer?.cancel()
         resumeReads(context)
-        timer = context.eventLoop.assumeIsolated().scheduleTask(in: Connection.lingering) {
+        timer = context.eventLoop.assumeIsolated().scheduleTask(in: ExchangeHandler.lingering) {
             context.close(promise: nil)
         }
     }
