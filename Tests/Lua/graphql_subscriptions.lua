@@ -22,7 +22,7 @@ end
 
 local function active() return api:get("/__stats").json.graphql_subscriptions end
 local function wait_until(condition)
-  for _ = 1, 500 do
+  for _ = 1, 3000 do
     if condition() then return true end
     nightjar.sleep(0.01)
   end
@@ -136,9 +136,9 @@ test("an expired token is renewed, and the operation subscribed again", function
     :subscribe("subscription { commentAdded(articleId: 4) { body } }", nil, { authorize = true })
   local first = nightjar.spawn(function() return subscription() end)
   t:truthy(wait_until(function() return active() == 1 end))
-  t:truthy(wait_until(function() return active() == 0 end))
+  -- On a busy machine, the moment without a subscription can pass unseen.
+  t:truthy(wait_until(function() return refreshes() > before end))
   t:truthy(wait_until(function() return active() == 1 end))
-  t:truthy(refreshes() > before)
   gql:mutate("mutation($input: CreateCommentInput!) { createComment(input: $input) { id } }",
     { input = { articleId = 4, authorId = 1, body = "after the renewal" } })
   t:equal(first:join().data.commentAdded.body, "after the renewal")

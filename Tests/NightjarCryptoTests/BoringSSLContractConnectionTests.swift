@@ -86,6 +86,7 @@ import Testing
             SSL_set_ex_data(ssl, 0, UnsafeMutableRawPointer(ssl))
             SSL_set_connect_state(ssl)
             #expect(SSL_set_tlsext_host_name(ssl, "localhost") == 1)
+            #expect(SSL_set_alpn_protos(ssl, [1, 97], 2) == 0, "0 is success")
         }
 
         deinit { SSL_free(ssl) }

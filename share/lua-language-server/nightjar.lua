@@ -1232,6 +1232,7 @@ function client:close() end
 ---@class nightjar.response
 ---@field status integer The status code.
 ---@field ok boolean Whether the status is from 200 to 299.
+---@field http_version string "1.0", "1.1" or "2".
 ---@field headers nightjar.headers The headers.
 ---@field body string The body as bytes.
 ---@field json any The body decoded from JSON. Raises an error of the kind decoding if the body is not JSON.

@@ -40,6 +40,7 @@ import Testing
         "timeouts": { $0.timeouts.idle = .seconds(1) },
         "connectivity": { $0.connectivity.allowsMetered = false },
         "respectsRetryAfter": { $0.respectsRetryAfter = false },
+        "invalidates": { $0.invalidates = ["articles"] },
         "impliedType": { $0.impliedType = .json },
         "isIdempotent": { $0.isIdempotent = true },
         "isGraphQL": { $0.isGraphQL = true },
