@@ -38,8 +38,11 @@ extension WebSocketSession {
     ///
     /// - Parameter closure: The end, with the error of the subprotocol.
     func rejected(_ token: WebSocketLink.SentToken, _ closure: WebSocketClosure) {
-        if !closure.isRequested { token.reject() }
-        guard mayReconnect, case .again(let wait) = reconnect.tokenRejected(now: loop.now) else {
+        let verdict: WebSocketReconnect.Verdict =
+            mayReconnect ? reconnect.tokenRejected(now: loop.now) : .stop(.closedByCaller)
+        // A token that was refreshed after the last rejection is kept: another refresh would not help.
+        if verdict != .stop(.tokenRejected), !closure.isRequested { token.reject() }
+        guard case .again(let wait) = verdict else {
             return finish(
                 closure.rejection.result(isRequested: state == .closing, ""), closure.rejection.summary)
         }
