@@ -245,6 +245,7 @@ static void tags(void) {
   CHECK(nj_config_set_base_url(config, "http://api.test/") == NJ_OK);
   CHECK(nj_config_set_mock(config, routes, NULL) == NJ_OK);
   nj_client *client = nj_client_new(config, NULL);
+  nj_config_free(config);
   nj_queue *queue = nj_queue_new();
   nj_resource *value = resource(client, "/value", "{\"tags\": [\"values\"]}", queue);
   seen last = {0};
