@@ -24,6 +24,7 @@
   F(nghttp2_session_del)                                                    \
   F(nghttp2_session_mem_recv)                                               \
   F(nghttp2_session_mem_send)                                               \
+  F(nghttp2_session_check_request_allowed)                                  \
   F(nghttp2_session_want_read)                                              \
   F(nghttp2_session_want_write)                                             \
   F(nghttp2_session_get_stream_user_data)                                   \

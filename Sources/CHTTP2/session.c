@@ -4,13 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* RFC 9113 section 4.1. MAXIMUM_FRAME is the initial value of SETTINGS_MAX_FRAME_SIZE, which the client does not change. */
+enum { FRAME_HEADER = 9, MAXIMUM_FRAME = 16384 };
+
 struct ch2_session {
   nghttp2_session *session;
   const ch2_handler *handler;
   void *connection;
   const uint8_t *output; /* bytes that the library has returned and ch2_write has not stored yet */
   size_t output_length;
-  int violation; /* the library's error for the last invalid frame, or 0 */
+  const char *violation; /* by the server; NULL: none */
+  uint8_t header[FRAME_HEADER]; /* the part of a frame header that has arrived */
+  size_t header_length;
+  size_t payload; /* the bytes of the current frame that have not arrived */
+  bool has_goaway; /* the server has sent GOAWAY */
   bool has_failed;
   bool is_active; /* in ch2_receive or ch2_write */
 };
@@ -36,7 +43,9 @@ static int received_header(nghttp2_session *session, const nghttp2_frame *frame,
   void *stream = stream_of(session, frame->hd.stream_id);
   if (!stream || frame->hd.type != NGHTTP2_HEADERS) return 0;
   const ch2_field field = {name, name_length, value, value_length};
-  return self->handler->field(self->connection, stream, &field) ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
+  if (self->handler->field(self->connection, stream, &field)) return 0;
+  self->violation = "a field section is too large";
+  return NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
 static int received_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context) {
@@ -58,6 +67,7 @@ static int received_frame(nghttp2_session *session, const nghttp2_frame *frame, 
     if (!(frame->hd.flags & NGHTTP2_FLAG_ACK)) handler->settings(self->connection);
     break;
   case NGHTTP2_GOAWAY:
+    self->has_goaway = true;
     handler->goaway(self->connection, frame->goaway.last_stream_id, frame->goaway.error_code);
     break;
   case NGHTTP2_PING:
@@ -72,7 +82,7 @@ static int received_invalid_frame(nghttp2_session *session, const nghttp2_frame 
   (void)session;
   (void)frame;
   ch2_session *self = context;
-  self->violation = error;
+  self->violation = ch2_nghttp2_strerror(error);
   return 0;
 }
 
@@ -176,17 +186,60 @@ void ch2_free(ch2_session *self) {
 
 /* --- Input and output --- */
 
-int ch2_receive(ch2_session *self, const uint8_t *bytes, size_t count) {
-  /* After the end of a session, versions before 1.69 may fail an assertion when they process further frames
-   * (CVE-2026-27135). */
-  if (self->is_active || self->has_failed || !ch2_nghttp2_session_want_read(self->session)) return 0;
-  self->is_active = true;
-  ssize_t result = ch2_nghttp2_session_mem_recv(self->session, bytes, count);
-  self->is_active = false;
-  if (result >= 0) return 0;
+static bool fail(ch2_session *self, uint32_t error, const char *violation) {
+  if (!self->violation) self->violation = violation;
+  if (!self->has_failed) ch2_nghttp2_session_terminate_session(self->session, error);
   self->has_failed = true;
-  if (self->violation == 0) self->violation = (int)result;
-  return (int)result;
+  return false;
+}
+
+/* Returns whether the library has ended the session because of a violation. A GOAWAY frame of the server also forbids
+ * requests, so any violation ends the session after it, even one that concerns only a stream. */
+static bool is_terminated(const ch2_session *self) {
+  return self->has_goaway ? self->violation != NULL : !ch2_nghttp2_session_check_request_allowed(self->session);
+}
+
+/* Reads the header of the next frame. Returns the number of bytes that belong to it, and sets `*is_valid`. */
+static size_t read_header(ch2_session *self, const uint8_t *bytes, size_t count, bool *is_valid) {
+  size_t part = FRAME_HEADER - self->header_length;
+  if (part > count) part = count;
+  memcpy(self->header + self->header_length, bytes, part);
+  self->header_length += part;
+  if (self->header_length < FRAME_HEADER) return part;
+  self->header_length = 0;
+  self->payload = (size_t)self->header[0] << 16 | (size_t)self->header[1] << 8 | self->header[2];
+  if (self->payload > MAXIMUM_FRAME) {
+    bool is_http1 = memcmp(self->header, "HTTP/", 5) == 0;
+    *is_valid = fail(self, NGHTTP2_FRAME_SIZE_ERROR, is_http1 ? "it responded with HTTP/1" : "a frame is too large");
+  } else if (self->header[3] == NGHTTP2_PUSH_PROMISE) {
+    /* The library accepts them until the server has acknowledged the client's SETTINGS. */
+    *is_valid = fail(self, NGHTTP2_PROTOCOL_ERROR, "it sent PUSH_PROMISE, which the client does not allow");
+  } else if (!self->handler->frame(self->connection, self->header[3], self->header[4], self->payload)) {
+    *is_valid = fail(self, NGHTTP2_ENHANCE_YOUR_CALM, "it sent too many frames without content");
+  }
+  return part;
+}
+
+/* Passes one frame at a time to the library, and none after a violation: versions before 1.68.1 may fail an assertion in a
+ * frame after the one that has ended the session (CVE-2026-27135). */
+bool ch2_receive(ch2_session *self, const uint8_t *bytes, size_t count) {
+  if (self->is_active || self->has_failed) return !self->has_failed;
+  while (count > 0) {
+    bool is_valid = true;
+    size_t part = self->payload == 0 ? read_header(self, bytes, count, &is_valid) : 0;
+    if (!is_valid) return false;
+    size_t rest = count - part < self->payload ? count - part : self->payload;
+    self->payload -= rest;
+    part += rest;
+    self->is_active = true;
+    ssize_t result = ch2_nghttp2_session_mem_recv(self->session, bytes, part);
+    self->is_active = false;
+    if (result < 0) return fail(self, NGHTTP2_PROTOCOL_ERROR, ch2_nghttp2_strerror((int)result));
+    if (is_terminated(self)) return fail(self, NGHTTP2_PROTOCOL_ERROR, "a frame is invalid");
+    bytes += part;
+    count -= part;
+  }
+  return true;
 }
 
 ssize_t ch2_write(ch2_session *self, uint8_t *buffer, size_t capacity) {
@@ -220,7 +273,7 @@ bool ch2_has_ended(const ch2_session *self) {
 }
 
 const char *ch2_violation(const ch2_session *self) {
-  return self->violation ? ch2_nghttp2_strerror(self->violation) : NULL;
+  return self->violation;
 }
 
 /* --- Streams --- */

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -54,18 +55,19 @@ int cns_probe_start(int descriptor) {
 
 void cns_probe_stop(int descriptor) { set(descriptor, SOL_SOCKET, SO_KEEPALIVE, 0); }
 
-int64_t cns_probe_silence(int descriptor) {
+/* Returns a member of the state of a TCP connection; -1 if it is unknown. */
+static int64_t tcp_state(int descriptor, size_t offset) {
   struct tcp_info info;
   socklen_t length = sizeof info;
+  uint32_t value;
   if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
-  if (length < offsetof(struct tcp_info, tcpi_last_ack_recv) + sizeof info.tcpi_last_ack_recv) return -1;
-  return info.tcpi_last_ack_recv;
+  if (length < offset + sizeof value) return -1;
+  memcpy(&value, (const char *)&info + offset, sizeof value);
+  return value;
 }
 
-int64_t cns_round_trip(int descriptor) {
-  struct tcp_info info;
-  socklen_t length = sizeof info;
-  if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return -1;
-  if (length < offsetof(struct tcp_info, tcpi_rtt) + sizeof info.tcpi_rtt) return -1;
-  return info.tcpi_rtt;
+int64_t cns_probe_silence(int descriptor) {
+  return tcp_state(descriptor, offsetof(struct tcp_info, tcpi_last_ack_recv));
 }
+
+int64_t cns_round_trip(int descriptor) { return tcp_state(descriptor, offsetof(struct tcp_info, tcpi_rtt)); }

@@ -33,6 +33,8 @@ typedef struct ch2_field {
 /* Receives the events of a connection. `stream` is the pointer that was passed to ch2_submit. Events of a stream that
  * was forgotten are not delivered. */
 typedef struct ch2_handler {
+  /* A frame arrives, before its other events. Returns false to close the connection, because there are too many. */
+  bool (*frame)(void *connection, uint8_t type, uint8_t flags, size_t length);
   /* A field section begins. */
   void (*section_began)(void *connection, void *stream);
   /* One field. Returns false to close the connection, because the section is too large. */
@@ -68,15 +70,15 @@ typedef struct ch2_options {
 ch2_session *ch2_new(const ch2_handler *handler, void *connection, const ch2_options *options);
 void ch2_free(ch2_session *session);
 
-/* Processes received bytes. Returns 0, or an error after which the connection must be closed. ch2_write may still return
- * a GOAWAY frame. */
-int ch2_receive(ch2_session *session, const uint8_t *bytes, size_t count);
+/* Processes received bytes. Returns false if the connection must be closed: ch2_violation has the reason, and ch2_write may
+ * still return a GOAWAY frame. */
+bool ch2_receive(ch2_session *session, const uint8_t *bytes, size_t count);
 /* Stores up to `capacity` pending bytes in `buffer`. Returns their number; 0 if none is pending; a negative error. */
 ssize_t ch2_write(ch2_session *session, uint8_t *buffer, size_t capacity);
 bool ch2_wants_write(const ch2_session *session);
 /* Returns whether the session has ended: it expects no further bytes and has none to send. */
 bool ch2_has_ended(const ch2_session *session);
-/* Returns why the session closed the connection: a violation of the protocol by the server. NULL: there was none. */
+/* Returns the violation of the protocol for which the session closes the connection. NULL: there was none. */
 const char *ch2_violation(const ch2_session *session);
 
 /* Starts a request. The library converts names to lower case. Returns the number of the stream, or a negative error. */

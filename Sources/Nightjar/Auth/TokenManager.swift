@@ -5,7 +5,7 @@ import NightjarStorage
 /// Manages the token of one login, on the client's loop. `TokenRefresh` decides which calls proceed, which wait, and
 /// when the token is refreshed.
 final class TokenManager: @unchecked Sendable {
-    private let states = CallStateKey<Progress>()
+    let states = CallStateKey<Progress>()
     private let login: TokenLogin
     let store: any TokenStore
     let issuer: TokenIssuer?
@@ -66,7 +66,7 @@ final class TokenManager: @unchecked Sendable {
     }
 
     /// The token state of one call.
-    private final class Progress: CallState {
+    final class Progress: CallState {
         let number: TokenRefresh.Call
         var version: TokenRefresh.Version?
         var waitsSince: NIODeadline?
@@ -136,20 +136,7 @@ final class TokenManager: @unchecked Sendable {
         machine.ended(progress.number)
     }
 
-    /// The version of the token that a call was sent with. Nil: it was sent without a token of this login.
-    func sentVersion(of call: Call) -> TokenRefresh.Version? {
-        call.sendsLogin ? call.states[states]?.version : nil
-    }
-
-    /// Handles the rejection of a token over a connection that was opened with it. Starts a refresh, which the next call
-    /// waits for, unless the client already has another token.
-    func rejected(_ version: TokenRefresh.Version) {
-        let actions = machine.rejected(version, at: now())
-        noteRejection(actions)
-        perform(actions)
-    }
-
-    private func noteRejection(_ actions: [TokenRefresh.Action]) {
+    func noteRejection(_ actions: [TokenRefresh.Action]) {
         if actions.contains(where: { if case .startRefresh = $0 { true } else { false } }) { wasRejected = true }
     }
 

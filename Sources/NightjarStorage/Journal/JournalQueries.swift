@@ -69,8 +69,8 @@ extension JournalRows {
     /// Returns the number and the size of the entries that are not acknowledged.
     func total() throws(JournalError) -> (entries: Int, bytes: Int) { try total("acknowledged = 0") }
 
-    /// Returns the number and the size of the entries to which the limits of the journal apply: not those of outboxes,
-    /// which have quotas of their own.
+    /// Returns the number and the size of the entries to which the limits of the journal apply. Outboxes have their own
+    /// quotas, so their entries do not count.
     func totalWithoutQuota() throws(JournalError) -> (entries: Int, bytes: Int) {
         try total("acknowledged = 0 AND kind NOT GLOB '\(Journal.outboxKind)*'")
     }

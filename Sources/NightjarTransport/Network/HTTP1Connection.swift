@@ -38,9 +38,7 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
     private(set) var isUpgraded = false
     /// The unsent part of the request body; nil if there is none.
     var outgoing: OutgoingBody?
-    /// Nil for a request without Expect: 100-continue.
     var expectation: ExpectContinue?
-    /// Fires if the server does not respond to the expectation.
     var timeout: Scheduled<Void>?
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
@@ -97,7 +95,8 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
         }
         writeHead(head, context)
         if request.expectsContinue {
-            sendExpectation(ExpectContinue(bodyIsReplayable: request.body.isReplayable), context)
+            expectation = ExpectContinue(bodyIsReplayable: request.body.isReplayable)
+            beginExpectation()
         } else if !requestIsComplete {
             continueBody(context)
         }
@@ -133,6 +132,14 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
             }
         }
     }
+
+    func sendBody() {
+        if let context { continueBody(context) }
+    }
+
+    func dropBody() { outgoing = nil }
+
+    var eventLoop: (any EventLoop)? { context?.eventLoop }
 
     func channelWritabilityChanged(context: ChannelHandlerContext) {
         if phase == .busy, !requestIsComplete, context.channel.isWritable {
@@ -205,10 +212,10 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
         switch consume event {
         case .informational(let head):
             exchange?.receiver?.exchangeReceived(informational: head)
-            if let context { perform(expectation?.received(status: head.status), context) }
+            perform(expectation?.received(status: head.status))
         case .head(let head):
             try host.checkProxy(head)
-            if let context, !perform(expectation?.received(status: head.status), context) { return }
+            guard perform(expectation?.received(status: head.status)) else { return }
             let isAccepted = try upgrade.take()?.isAccepted(by: head)
             exchange?.receiver?.exchangeReceived(head: consume head)
             if let isAccepted { endUpgrade(isAccepted) }

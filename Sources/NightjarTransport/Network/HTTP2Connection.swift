@@ -93,8 +93,9 @@ final class HTTP2Connection: ChannelInboundHandler {
         stream.number = number
         stream.key = number
         streams[number] = stream
+        frameLimit.requestStarted()
         scheduleFlush()
-        stream.sendExpectation()
+        stream.beginExpectation()
     }
 
     /// Collects the fields of a request. RFC 9113 section 8.3.1.
@@ -115,10 +116,10 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
     }
 
-    /// Returns the stream of an exchange that was cancelled before it used the stream.
+    /// Releases the stream slot of an exchange that was cancelled before it used the slot.
     func releaseUnused() { transport.releasedStream(self) }
 
-    /// Removes a stream whose exchange has ended, and makes its place available.
+    /// Removes a stream whose exchange has ended, and releases its slot.
     func remove(_ stream: HTTP2Stream) {
         let wasPresent = streams.removeValue(forKey: stream.key) != nil
         guard phase != .closed, wasPresent else { return }
@@ -168,14 +169,8 @@ final class HTTP2Connection: ChannelInboundHandler {
         defer { transport.clock.release() }
         input = unwrapInboundIn(data)
         isReceiving = true
-        let now = transport.clock.now.uptimeNanoseconds
-        let error: NightjarError? = input.withUnsafeReadableBytes { bytes in
+        let error = input.withUnsafeReadableBytes { bytes in
             inputBase = bytes.baseAddress
-            guard frameLimit.receive(bytes, at: now) else {
-                session.end(.enhanceYourCalm)
-                return NightjarError(
-                    .protocol, "the server sent too many HTTP/2 frames without content", phase: .receive)
-            }
             return session.receive(bytes)
         }
         inputBase = nil
@@ -183,6 +178,11 @@ final class HTTP2Connection: ChannelInboundHandler {
         isReceiving = false
         flush()
         if let error { fail(error) }
+    }
+
+    /// Returns whether the server may send another frame.
+    func received(_ type: UInt8, flags: UInt8, length: Int) -> Bool {
+        frameLimit.received(type: type, flags: flags, length: length, at: transport.clock.now.uptimeNanoseconds)
     }
 
     /// Fails if the session has found a violation of the protocol. Its GOAWAY frame has been written.

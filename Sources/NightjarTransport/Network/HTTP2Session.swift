@@ -29,7 +29,7 @@ final class HTTP2Session {
     /// Processes received bytes. Returns the reason why the connection must be closed, or nil.
     func receive(_ bytes: UnsafeRawBufferPointer) -> NightjarError? {
         let base = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        guard ch2_receive(session, base, bytes.count) != 0 else { return nil }
+        if ch2_receive(session, base, bytes.count) { return nil }
         return violation ?? NightjarError(.protocol, "the server violated HTTP/2", phase: .receive)
     }
 
@@ -96,6 +96,7 @@ final class HTTP2Session {
         let handler = UnsafeMutablePointer<ch2_handler>.allocate(capacity: 1)
         handler.initialize(
             to: ch2_handler(
+                frame: { connection($0)?.received($1, flags: $2, length: $3) ?? false },
                 section_began: { stream($1)?.sectionBegan() },
                 field: { stream($1)?.received($2) ?? true },
                 section_ended: { stream($1)?.sectionEnded(endsStream: $2) },

@@ -20,7 +20,7 @@ final class HTTP2Stream: ExchangeCarrier {
     var number: Int32 = 0
     /// The key in the connection's table.
     var key: Int32 = 0
-    private var exchange: NetworkExchange?
+    private(set) var exchange: NetworkExchange?
     private let isReused: Bool
     private var reader: HTTP2ResponseReader
     private var window = HTTP2Connection.window
@@ -33,13 +33,11 @@ final class HTTP2Stream: ExchangeCarrier {
     private var isReadingBody = false
     /// The events that wait until the receiver resumes.
     private var held: [Held] = []
-    /// Whether the stream uses a place of the connection.
-    private var hasPlace = true
+    /// Whether the stream counts toward the server's limit of concurrent streams.
+    private var hasSlot = true
     private var isSectionIncomplete = false
-    /// Nil for a request without Expect: 100-continue.
-    private var expectation: ExpectContinue?
-    /// Fires if the server does not respond to the expectation.
-    private var timeout: Scheduled<Void>?
+    var expectation: ExpectContinue?
+    var timeout: Scheduled<Void>?
 
     init(_ exchange: NetworkExchange, on connection: HTTP2Connection, reused: Bool) {
         self.exchange = exchange
@@ -130,38 +128,9 @@ final class HTTP2Stream: ExchangeCarrier {
     var unsentBytes: Int { connection.unsentBytes }
     var sentBytes: Int { outgoing?.sentBytes ?? 0 }
 
-    // MARK: Expect: 100-continue (RFC 9110 section 10.1.1)
-
-    /// Starts to wait for the server's response to the expectation, if the request has one.
-    func sendExpectation() {
-        if let action = expectation?.headSent() { perform(action) }
-    }
-
-    /// Performs an action of the expectation. Returns false if the exchange is repeated on another stream.
-    @discardableResult
-    private func perform(_ action: ExpectContinue.Action?) -> Bool {
-        switch action {
-        case nil, .nothing: break
-        case .startTimer(let time):
-            timeout = connection.context?.eventLoop.assumeIsolated().scheduleTask(
-                in: .nanoseconds(time.nanosecondsClamped)
-            ) { [weak self] in self?.timedOut() }
-        case .sendBody: resumeBody()
-        case .dropBody: outgoing = nil
-        case .repeatWithoutExpectation:
-            let exchange = exchange
-            abandon()
-            exchange?.repeatWithoutExpectation()
-            return false
-        }
-        return true
-    }
-
-    private func timedOut() {
-        timeout = nil
-        guard exchange != nil, let action = expectation?.timerFired() else { return }
-        perform(action)
-    }
+    func sendBody() { resumeBody() }
+    func dropBody() { outgoing = nil }
+    var eventLoop: (any EventLoop)? { connection.context?.eventLoop }
 
     // MARK: Receiving
 
@@ -227,7 +196,7 @@ final class HTTP2Stream: ExchangeCarrier {
     }
 
     private func deliver(_ event: Held) {
-        if case .body = event {} else { releasePlace() }
+        if case .body = event {} else { releaseSlot() }
         guard isReading, held.isEmpty else { return held.append(event) }
         handle(event)
     }
@@ -249,7 +218,7 @@ final class HTTP2Stream: ExchangeCarrier {
 
     /// Lets the server send more on this stream, and enlarges the window if it limits the rate.
     private func consume(_ count: Int) {
-        guard hasPlace, let session = connection.session else { return }
+        guard hasSlot, let session = connection.session else { return }
         session.consume(number, count)
         let now = connection.transport.clock.now.uptimeNanoseconds
         guard window.canGrow, let size = window.consumed(count, at: now, roundTrip: connection.roundTrip) else {
@@ -265,10 +234,10 @@ final class HTTP2Stream: ExchangeCarrier {
         exchange.take()?.end()?.exchangeFinished(trailers: trailers)
     }
 
-    /// Makes the stream's place available to another exchange. A request that the server has not read is reset.
-    private func releasePlace(_ error: HTTP2ErrorCode = .noError) {
-        guard hasPlace else { return }
-        hasPlace = false
+    /// Makes the stream's slot available to another exchange. A request that the server has not read is reset.
+    private func releaseSlot(_ error: HTTP2ErrorCode = .noError) {
+        guard hasSlot else { return }
+        hasSlot = false
         if number > 0, let session = connection.session {
             if !requestIsComplete || error != .noError { session.reset(number, error) }
             session.forget(number)
@@ -277,16 +246,11 @@ final class HTTP2Stream: ExchangeCarrier {
         connection.scheduleFlush()
     }
 
-    private func forgetExpectation() {
-        timeout?.cancel()
-        timeout = nil
-    }
-
     /// Ends the exchange because the request or the response is invalid.
     private func fail(_ error: NightjarError, _ code: HTTP2ErrorCode) {
         guard exchange != nil else { return }
         forgetExpectation()
-        releasePlace(code)
+        releaseSlot(code)
         lose(error, wasStarted: true)
     }
 
@@ -298,7 +262,7 @@ final class HTTP2Stream: ExchangeCarrier {
 
     /// Reports that the connection did not accept the request.
     func refused() {
-        hasPlace = false
+        hasSlot = false
         connection.releaseUnused()
         lose(
             NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send),
@@ -307,10 +271,10 @@ final class HTTP2Stream: ExchangeCarrier {
 
     /// Reports that the server has reset the stream, or that a GOAWAY frame excludes it.
     func closed(_ code: HTTP2ErrorCode) {
-        guard exchange != nil, hasPlace else { return }
+        guard exchange != nil, hasSlot else { return }
         forgetExpectation()
         number = 0
-        releasePlace()
+        releaseSlot()
         let isRefused = code == .refusedStream
         let message =
             isRefused
@@ -322,7 +286,7 @@ final class HTTP2Stream: ExchangeCarrier {
     /// Reports that the connection was lost.
     func connectionFailed(_ error: NightjarError, wasWritten: Bool) {
         guard exchange != nil else { return }
-        hasPlace = false
+        hasSlot = false
         forgetExpectation()
         lose(error, wasStarted: wasWritten)
     }
@@ -331,7 +295,7 @@ final class HTTP2Stream: ExchangeCarrier {
         exchange = nil
         held = []
         forgetExpectation()
-        releasePlace(.cancel)
+        releaseSlot(.cancel)
     }
 
     private static let bodyLater = Int(CH2_BODY_LATER)

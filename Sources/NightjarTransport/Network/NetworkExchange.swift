@@ -144,15 +144,3 @@ final class NetworkExchange: Exchange {
         if case .active(let carrier) = state { carrier.endBody() }
     }
 }
-
-/// The connection or the stream that carries an exchange.
-protocol ExchangeCarrier: AnyObject {
-    /// Whether the response is read. If false, flow control slows down the peer.
-    var isReading: Bool { get set }
-    func send(_ part: ByteBuffer)
-    func endBody()
-    var unsentBytes: Int { get }
-    var sentBytes: Int { get }
-    /// Ends an exchange in progress.
-    func abandon()
-}
