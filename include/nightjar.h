@@ -556,9 +556,7 @@ NJ_API void nj_config_free(nj_config *config);
  *                                "sha256/" and the Base64 form of the SHA-256 digest of a public key (RFC 7469), and the
  *                                date is an RFC 3339 date or date and time. See nj_client_set_pinning
  *   lenient_line_endings         true or false
- *   http                         {"versions": ["1.1", "2"]}: the versions of HTTP, by default only 1.1. With both, TLS
- *                                connections use HTTP/2 if the server supports it (ALPN). With "2" only, connections
- *                                without TLS use HTTP/2 with prior knowledge. Needs libnghttp2; without it, 1.1 is used
+ *   http                         {"versions": ["1.1", "2"]}: nj_config_set_http_versions
  *   auth                         nj_config_set_auth_json
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
  *                                "budget": {"reserve": 10, "successes_per_retry": 10}}
@@ -660,6 +658,19 @@ NJ_API nj_status nj_config_set_max_body(nj_config *config, size_t bytes);
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_t count);
+
+/**
+ * Sets the versions of HTTP that the client may use. With both, the default, TLS connections use HTTP/2 if the server
+ * supports it (ALPN, RFC 7301), and other connections use HTTP/1.1. With "2" only, connections without TLS use HTTP/2 with
+ * prior knowledge (RFC 9113 section 3.3). Proxies that forward requests use HTTP/1.1.
+ *
+ * HTTP/2 needs libnghttp2, which is loaded at the first use. Without it, the client uses HTTP/1.1 and
+ * nj_response_explain says so; with "2" only, calls fail with NJ_CONNECT.
+ *
+ * @param versions "1.1", "2" or both, followed by NULL; copied
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty list
+ */
+NJ_API nj_status nj_config_set_http_versions(nj_config *config, const char *const *versions);
 
 /**
  * Sets how long an unused connection is kept open.
@@ -2640,8 +2651,9 @@ NJ_API int nj_response_attempts(const nj_response *response);
 
 /**
  * Returns an explanation of the call for a person: the client's decisions, such as retries and their reasons, waits for
- * limits and tokens, shared exchanges, redirects and uses of the cache. Each decision has one line. The text contains
- * no secret.
+ * limits and tokens, shared exchanges, redirects and uses of the cache. Each decision has one line. The last line names
+ * the connection of the last request, for example "HTTP/2, stream 5 of a reused connection to 127.0.0.1:443". The text
+ * contains no secret.
  *
  * @return text that is valid until the response is released; NULL if `response` is NULL
  */
@@ -2712,6 +2724,9 @@ NJ_API const char *nj_response_tls_json(const nj_response *response);
 
 /** Reports whether the connection had served another call before. False if `response` is NULL. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
+
+/** Returns the identifier of the HTTP/2 stream. 0 for HTTP/1.1, for a cached response, and if `response` is NULL. */
+NJ_API int32_t nj_response_stream_id(const nj_response *response);
 
 /* --- The body as JSON. The body is parsed when the first of these functions is called. A JSON Pointer (RFC 6901) names
  * a part of the body, such as "/results/0/title"; "" names the whole body.

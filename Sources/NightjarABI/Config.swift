@@ -128,6 +128,15 @@ public func nj_config_set_max_connections_per_host(_ config: OpaquePointer?, _ c
     }
 }
 
+@_cdecl("nj_config_set_http_versions") @implementation
+public func nj_config_set_http_versions(
+    _ config: OpaquePointer?, _ versions: UnsafePointer<UnsafePointer<CChar>?>?
+) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        try configuration.transport.setVersions(try texts(versions, "a version"), "versions")
+    }
+}
+
 @_cdecl("nj_config_set_idle_connection_lifetime") @implementation
 public func nj_config_set_idle_connection_lifetime(_ config: OpaquePointer?, _ seconds: Double) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in

@@ -15,9 +15,9 @@ final class ExplanationStrings: Sendable {
 
     private let texts = Mutex(Texts())
 
-    func sentences(_ decisions: [Decision]) -> UnsafePointer<CChar> {
+    func sentences(_ explanation: @autoclosure () -> String) -> UnsafePointer<CChar> {
         texts.withLock { texts in
-            let text = texts.sentences ?? CString(decisions.explanation)
+            let text = texts.sentences ?? CString(explanation())
             texts.sentences = text
             return text.pointer
         }
@@ -56,7 +56,7 @@ private func lend(
 @_cdecl("nj_response_explain") @implementation
 public func nj_response_explain(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
     guard let box = Handle<ResponseBox>.borrow(response) else { return nil }
-    return box.texts.explanation.sentences(box.response.decisions)
+    return box.texts.explanation.sentences(box.response.explanation)
 }
 
 @_cdecl("nj_response_explain_json") @implementation
@@ -75,7 +75,7 @@ public func nj_response_idempotency_key(_ response: OpaquePointer?) -> UnsafePoi
 @_cdecl("nj_error_explain") @implementation
 public func nj_error_explain(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
     guard let box = Handle<ErrorBox>.borrow(error) else { return nil }
-    return box.explanation.sentences(box.error.decisions)
+    return box.explanation.sentences(box.error.decisions.explanation)
 }
 
 @_cdecl("nj_error_explain_json") @implementation

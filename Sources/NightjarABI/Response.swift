@@ -252,6 +252,11 @@ public func nj_response_reused_connection(_ response: OpaquePointer?) -> Bool {
     Handle<ResponseBox>.borrow(response)?.response.timing.reusedConnection ?? false
 }
 
+@_cdecl("nj_response_stream_id") @implementation
+public func nj_response_stream_id(_ response: OpaquePointer?) -> Int32 {
+    Handle<ResponseBox>.borrow(response)?.response.timing.stream ?? 0
+}
+
 @_cdecl("nj_response_retain") @implementation
 public func nj_response_retain(_ response: OpaquePointer?) -> OpaquePointer? {
     Handle<ResponseBox>.borrow(response).map { Handle.make($0) }

@@ -66,7 +66,8 @@ public func njl_future_timing(_ future: OpaquePointer?, _ view: UnsafeMutablePoi
     view?.pointee = njl_timing(
         sent: timing.sent?.inSeconds ?? -1, first_byte: timing.firstByte?.inSeconds ?? -1,
         total: future.incoming?.isEnded == false ? -1 : timing.total.inSeconds, dns: timing.dns?.inSeconds ?? -1,
-        connect: timing.connect?.inSeconds ?? -1, tls: timing.tls?.inSeconds ?? -1, reused: timing.reusedConnection)
+        connect: timing.connect?.inSeconds ?? -1, tls: timing.tls?.inSeconds ?? -1, reused: timing.reusedConnection,
+        stream: timing.stream ?? 0)
     return true
 }
 

@@ -232,6 +232,7 @@ final class Future: @unchecked Sendable {
         case NJL_OFFLINE_REASON: error?.offlineReason?.rawValue
         case NJL_PEER: response?.timing.connection?.peer
         case NJL_TLS: (response?.tls ?? error?.tls)?.jsonText
+        case NJL_CONNECTION_SUMMARY: response?.timing.connectionSummary
         case NJL_DECISIONS: Future.json(response?.decisions ?? error?.decisions ?? [])
         case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
         case NJL_PROMPT_URL: prompt.flatMap { if case .browser(let url) = $0 { url } else { nil } }

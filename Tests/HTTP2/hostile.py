@@ -72,7 +72,7 @@ CASES = [
     ("many priorities", SETUP + frame(PRIORITY, b"\0\0\0\0\1", 0, 1) * FLOOD, "too many frames|violated"),
     ("many unknown frames", SETUP + frame(0xF0, b"", 0, 1) * FLOOD, "too many frames"),
     ("a refused stream", SETUP + frame(RST_STREAM, struct.pack(">I", 7), 0, 1), "refused the request|closed the connection"),
-    ("GOAWAY without the request", SETUP + frame(GOAWAY, struct.pack(">II", 0, 0)), "refused the request"),
+    ("GOAWAY without the request", SETUP + frame(GOAWAY, struct.pack(">II", 0, 0)), "without processing the request"),
     ("GOAWAY after the request", SETUP + frame(GOAWAY, struct.pack(">II", 1, 0)) + head() + BODY, None),
     ("an end of the connection", SETUP + head(), "closed the connection"),
 ]

@@ -10,7 +10,8 @@ local function flaky(name, times) return { query = { key = run .. name, times = 
 testing.test("most calls have nothing to explain", function(t)
   local res = api:get "/echo"
   t:equal(#res:explain(), 0)
-  t:equal(tostring(res:explain()), "no decisions: the first result was returned")
+  t:matches(tostring(res:explain()), "^no decisions: the first result was returned\nHTTP/%d[%d.]*[ ,].* a %l+ connection to 127.0.0.1:%d+$")
+  t:equal(res:explain().connection, tostring(res:explain()):match "\n(.*)")
   t:equal(res.source, "network")
   t:equal(res.attempts, 1)
   t:equal(res.idempotency_key, nil)
@@ -25,7 +26,7 @@ testing.test("each decision is a table with a text, and a line of the string", f
   t:equal(one.attempt, 1)
   t:truthy(one.at >= 0 and one.after >= 0)
   t:equal(one.cause, [[server: GET returned 503 Service Unavailable: "attempt 1 of 1 that are configured to fail"]])
-  t:equal(tostring(decisions), one.text)
+  t:equal(tostring(decisions), one.text .. "\n" .. decisions.connection)
   t:matches(one.text, "^at %d+%.%d+ s, after attempt 1: server: GET returned 503 .*; retried after %d+%.%d+ s$")
 end)
 
@@ -73,7 +74,7 @@ testing.test("the caller can modify the tables", function(t)
   decisions[1] = { text = "mine" }
   decisions[2] = 7
   decisions[3] = false
-  t:equal(tostring(decisions), "mine\n\n")
+  t:equal(tostring(decisions), "mine\n\n\n" .. decisions.connection)
   t:equal(getmetatable(decisions), false)
   t:raises(nil, res.explain, {})
 end)

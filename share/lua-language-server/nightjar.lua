@@ -1156,7 +1156,7 @@ function client:close() end
 
 ---The versions of HTTP.
 ---@class nightjar.http_options
----@field versions? string[] "1.1", "2" or both. With both, TLS connections use HTTP/2 if the server supports it. With "2" only, connections without TLS use HTTP/2 with prior knowledge. WebSockets, and proxies that forward requests, use HTTP/1.1. Without libnghttp2, HTTP/1.1 is used. Default: { "1.1" }.
+---@field versions? string[] "1.1", "2" or both. With both, TLS connections use HTTP/2 if the server supports it. With "2" only, connections without TLS use HTTP/2 with prior knowledge. Proxies that forward requests use HTTP/1.1. Without libnghttp2, HTTP/1.1 is used; with "2" only, calls then fail with connect. Default: { "1.1", "2" }.
 
 ---TLS.
 ---@class nightjar.tls_options
@@ -1278,7 +1278,7 @@ function response:download(file, options) end
 ---@return nightjar.download
 function response:start_download(file, options) end
 
----Returns the decisions of the client about the call. tostring has one sentence per line.
+---Returns the decisions of the client about the call, and the connection in one line as connection. tostring has one sentence per line.
 ---@return table[]
 function response:explain() end
 
@@ -1303,6 +1303,7 @@ function response:close() end
 ---@field connect? number TCP connection.
 ---@field tls? number TLS handshake.
 ---@field reused? boolean Whether the connection had been used before.
+---@field stream? integer The identifier of the HTTP/2 stream; nil for HTTP/1.1.
 
 ---A TLS connection.
 ---@class nightjar.tls
@@ -1371,7 +1372,7 @@ local headers = {}
 ---@field reason "none"|"metered"|"constrained"|nil For an error of the kind offline: there is no network, or an excluded one.
 local error = {}
 
----Returns the decisions of the client about the call. tostring has one sentence per line.
+---Returns the decisions of the client about the call, and the connection in one line as connection. tostring has one sentence per line.
 ---@return table[]
 function error:explain() end
 

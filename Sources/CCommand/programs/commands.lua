@@ -85,7 +85,7 @@ local function call_items()
     { "--style", "STYLE", choices = { "page", "offset", "cursor", "link", "next", "header", "guess" }, help = "pagination style of the list" },
     { "--max-items", "N", type = "integer", help = "write at most N items" },
     { "--http1.1", help = "use HTTP/1.1" },
-    { "--http2", help = "use HTTP/2 if the server supports it; only over TLS" },
+    { "--http2", help = "use HTTP/2 over TLS if the server supports it (default)" },
     { "--http2-prior-knowledge", help = "use HTTP/2, also without TLS" },
     { "--ca-file", "FILE", help = "PEM file of certificate authorities to trust instead of the system's" },
     { "--cert", "FILE", help = "client certificate: a PEM file, or a PKCS #12 archive (.p12, .pfx); the password is read from NIGHTJAR_CERT_PASSWORD" },

@@ -1214,7 +1214,7 @@ return {
     name = "nightjar.http_options", kind = "options", text = "The versions of HTTP.",
     members = {
       { "versions", "string[]",
-        "\"1.1\", \"2\" or both. With both, TLS connections use HTTP/2 if the server supports it. With \"2\" only, connections without TLS use HTTP/2 with prior knowledge. WebSockets, and proxies that forward requests, use HTTP/1.1. Without libnghttp2, HTTP/1.1 is used.", default = "{ \"1.1\" }" },
+        "\"1.1\", \"2\" or both. With both, TLS connections use HTTP/2 if the server supports it. With \"2\" only, connections without TLS use HTTP/2 with prior knowledge. Proxies that forward requests use HTTP/1.1. Without libnghttp2, HTTP/1.1 is used; with \"2\" only, calls then fail with connect.", default = "{ \"1.1\", \"2\" }" },
     },
   },
   {
@@ -1343,7 +1343,7 @@ return {
       { "start_download", "(self: nightjar.response, file: string, options?: table): nightjar.download",
         "Makes a streamed response a download, and returns it at once." },
       { "explain", "(self: nightjar.response): table[]",
-        "Returns the decisions of the client about the call. tostring has one sentence per line." },
+        "Returns the decisions of the client about the call, and the connection in one line as connection. tostring has one sentence per line." },
       { "curl", "(self: nightjar.response, options?: { show_secrets: boolean }): string",
         "Returns the request as a curl command. Secrets are masked unless show_secrets is set." },
       { "refreshed", "(self: nightjar.response): nightjar.response?",
@@ -1361,6 +1361,7 @@ return {
       { "connect", "number", "TCP connection." },
       { "tls", "number", "TLS handshake." },
       { "reused", "boolean", "Whether the connection had been used before." },
+      { "stream", "integer", "The identifier of the HTTP/2 stream; nil for HTTP/1.1." },
     },
   },
   {
@@ -1439,7 +1440,7 @@ return {
       { "delivered", "integer?", "How many lines, values or events were delivered before a stream failed." },
       { "reason", '"none"|"metered"|"constrained"|nil', "For an error of the kind offline: there is no network, or an excluded one." },
       { "explain", "(self: nightjar.error): table[]",
-        "Returns the decisions of the client about the call. tostring has one sentence per line." },
+        "Returns the decisions of the client about the call, and the connection in one line as connection. tostring has one sentence per line." },
       { "curl", "(self: nightjar.error, options?: { show_secrets: boolean }): string?",
         "Returns the request as a curl command. Secrets are masked unless show_secrets is set." },
     },

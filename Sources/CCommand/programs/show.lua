@@ -47,6 +47,7 @@ local function show_timing(res)
   if timing.tls then parts[#parts + 1] = "tls " .. text.seconds(timing.tls) end
   if timing.first_byte then parts[#parts + 1] = "first byte " .. text.seconds(timing.first_byte) end
   if timing.reused then parts[#parts + 1] = "connection reused" end
+  if timing.stream then parts[#parts + 1] = "stream " .. timing.stream end
   return (timing.total and text.seconds(timing.total) or "") .. (#parts > 0 and " (" .. table.concat(parts, ", ") .. ")" or "")
 end
 

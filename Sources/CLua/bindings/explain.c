@@ -9,8 +9,8 @@
 #include "njl_calls.h"
 #include "njl_future.h"
 
-/* res:explain(), err:explain() -> {{decision =, attempt =, at =, text =, ...}, ...}. The list prints as one sentence
- * per line. */
+/* res:explain(), err:explain() -> {{decision =, attempt =, at =, text =, ...}, ..., connection =}. The list prints as one
+ * sentence per line. */
 int njl_explain(lua_State *L) {
   njl_reply *reply = njl_test(L, 1, NJL_RESPONSE);
   if (reply == NULL) reply = njl_check(L, 1, NJL_ERROR);
@@ -18,6 +18,11 @@ int njl_explain(lua_State *L) {
   const char *json = njl_future_text(reply->wait.call, NJL_DECISIONS, &length);
   if (json == NULL) lua_newtable(L);
   else njl_json_decode(L, "the decisions", json, length);
+  const char *connection = njl_future_text(reply->wait.call, NJL_CONNECTION_SUMMARY, &length);
+  if (connection != NULL) {
+    lua_pushlstring(L, connection, length);
+    lua_setfield(L, -2, "connection");
+  }
   njl_set_type(L, NJL_DECISION_LIST);
   return 1;
 }
@@ -25,12 +30,9 @@ int njl_explain(lua_State *L) {
 static int describe(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_Integer count = (lua_Integer)lua_rawlen(L, 1);
-  if (count == 0) {
-    lua_pushliteral(L, "no decisions: the first result was returned");
-    return 1;
-  }
   luaL_Buffer text;
   luaL_buffinit(L, &text);
+  if (count == 0) luaL_addstring(&text, "no decisions: the first result was returned");
   for (lua_Integer place = 1; place <= count; place++) {
     if (place > 1) luaL_addchar(&text, '\n');
     lua_rawgeti(L, 1, place);
@@ -41,6 +43,14 @@ static int describe(lua_State *L) {
     }
     if (lua_type(L, -1) == LUA_TSTRING) luaL_addvalue(&text);
     else lua_pop(L, 1);
+  }
+  lua_pushliteral(L, "connection");
+  lua_rawget(L, 1);
+  if (lua_type(L, -1) == LUA_TSTRING) {
+    luaL_addchar(&text, '\n');
+    luaL_addvalue(&text);
+  } else {
+    lua_pop(L, 1);
   }
   luaL_pushresult(&text);
   return 1;

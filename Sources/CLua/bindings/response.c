@@ -111,6 +111,10 @@ static int push_timing(lua_State *L, const njl_future *future) {
   set_seconds(L, "tls", timing.tls);
   lua_pushboolean(L, timing.reused);
   lua_setfield(L, -2, "reused");
+  if (timing.stream > 0) {
+    lua_pushinteger(L, timing.stream);
+    lua_setfield(L, -2, "stream");
+  }
   return 1;
 }
 

@@ -20,6 +20,7 @@ typedef enum njl_field {
   NJL_OFFLINE_REASON, /* of an error of the kind offline */
   NJL_PEER, /* the address of the peer that sent the response */
   NJL_TLS, /* the TLS connection that carried the exchange: a JSON object */
+  NJL_CONNECTION_SUMMARY, /* the version of HTTP, the stream and the connection; NULL: none */
   NJL_DECISIONS, /* the decisions made for the call: a JSON array of objects with a `text` */
   NJL_IDEMPOTENCY_KEY, /* the key that was sent, also by a call that failed */
   NJL_PROMPT_URL, /* login: the URL to open in the browser */
@@ -45,6 +46,7 @@ typedef struct njl_timing {
   double sent, first_byte, total; /* since the start of the call */
   double dns, connect, tls;       /* durations */
   bool reused;
+  int32_t stream; /* the identifier of the HTTP/2 stream; 0: none */
 } njl_timing;
 
 /* The numeric fields of an error. */

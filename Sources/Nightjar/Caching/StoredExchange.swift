@@ -38,7 +38,7 @@ final class StoredExchange: ReplayedExchange, @unchecked Sendable {
 
     func begin(for receiver: any ExchangeReceiver) {
         self.receiver = receiver
-        receiver.exchangeStarted(on: nil, isReused: false)
+        receiver.exchangeStarted(on: nil, isReused: false, stream: nil)
         receiver.exchangeReceived(head: head)
         readOn()
     }

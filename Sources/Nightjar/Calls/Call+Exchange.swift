@@ -4,7 +4,7 @@ import NightjarTransport
 
 /// The exchange of the current attempt: the response that it receives, and the request body that it sends.
 extension Call: ExchangeReceiver {
-    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool, stream: Int32?) {
         state = .sent
         if request.body.isStreamedFromCaller, feed == nil { feed = BodyFeed(self) }
         feed?.attemptStarted()
@@ -13,7 +13,9 @@ extension Call: ExchangeReceiver {
         timing.sent = elapsed(until: sentAt)
         timing.reusedConnection = isReused
         timing.connection = connection
+        timing.stream = stream
         if let tls = connection?.tlsDetails, tls.isClassical { decide(.classicalKeyExchange) }
+        if let reason = connection?.http1Reason { decide(.usedHTTP1(because: reason)) }
         watchLimits()
     }
 

@@ -109,7 +109,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private func start() {
         guard !hasStarted else { return }
         hasStarted = true
-        receiver?.exchangeStarted(on: nil, isReused: false)
+        receiver?.exchangeStarted(on: nil, isReused: false, stream: nil)
     }
 
     private func requestMore() {
@@ -287,12 +287,12 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         if isPaused { exchange.pause() }
     }
 
-    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool, stream: Int32?) {
         isSent = false
         // A streamed body has already been requested; a second start would request it again.
         guard !request.body.isStreamedFromCaller || isUpgrade else { return }
         hasStarted = true
-        receiver?.exchangeStarted(on: connection, isReused: isReused)
+        receiver?.exchangeStarted(on: connection, isReused: isReused, stream: stream)
     }
 
     func exchangeRepeated() { receiver?.exchangeRepeated() }

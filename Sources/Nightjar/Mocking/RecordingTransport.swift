@@ -116,9 +116,9 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
 
     // MARK: Events of the network
 
-    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool, stream: Int32?) {
         if observed.request.body.isStreamedFromCaller { observed.sent = ByteBuffer() }
-        receiver?.exchangeStarted(on: connection, isReused: isReused)
+        receiver?.exchangeStarted(on: connection, isReused: isReused, stream: stream)
     }
 
     func exchangeRepeated() { receiver?.exchangeRepeated() }

@@ -121,8 +121,8 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     // MARK: Response
 
-    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool) {
-        receiver?.exchangeStarted(on: connection, isReused: isReused)
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool, stream: Int32?) {
+        receiver?.exchangeStarted(on: connection, isReused: isReused, stream: stream)
     }
 
     func exchangeRepeated() { receiver?.exchangeRepeated() }

@@ -95,6 +95,8 @@ extension CallObserver {
         public let phases: Phases
         public let connection: ConnectionRecord?
         public let isReused: Bool
+        /// The identifier of the HTTP/2 stream. Nil for HTTP/1.1.
+        public let stream: Int32?
         /// The messages of a WebSocket. Nil for other exchanges, and if no observer keeps messages.
         let messages: WebSocketTranscript?
         /// Why the response is missing, incomplete or rejected. An unexpected status is not reported here, only as the
@@ -131,6 +133,7 @@ extension CallObserver {
                 to: .nanoseconds((call.loop.clock.now - call.started).nanoseconds))
             connection = timing.connection
             isReused = timing.reusedConnection
+            stream = timing.stream
             messages = call.states[MessageTranscript.key]?.messages
             self.error = error
         }
@@ -159,6 +162,8 @@ extension HAREntry {
         timings.receive = phases.receive
         serverAddress = exchange.connection?.peerAddress
         connection = exchange.connection.map { String($0.number) }
+        version = exchange.connection?.version ?? .http1_1
+        stream = exchange.stream
         messages = exchange.messages
         failure = exchange.error
     }

@@ -5,17 +5,25 @@ extension TransportConfiguration {
     /// The options of `http`.
     static let httpOptions = OptionTable<TransportConfiguration>([
         Option(name: "versions") { value, path, transport throws(NightjarError) in
-            var versions: Set<HTTPVersion> = []
-            for (index, name) in try value.texts(path).enumerated() {
-                versions.insert(try version(name, "\(path)[\(index + 1)]"))
-            }
-            guard !versions.isEmpty else {
-                throw NightjarError(
-                    .invalidArgument, "option \(quoted(path)) must contain \"1.1\", \"2\" or both, got an empty list")
-            }
-            transport.versions = versions
+            try transport.setVersions(try value.texts(path), path)
         }
     ])
+
+    /// Sets the versions of HTTP by their names.
+    ///
+    /// - Parameter path: The name of the option in errors.
+    /// - Throws: `invalid_argument` for an empty list and for other names than `1.1` and `2`.
+    package mutating func setVersions(_ names: [String], _ path: String) throws(NightjarError) {
+        var versions: Set<HTTPVersion> = []
+        for (index, name) in names.enumerated() {
+            versions.insert(try TransportConfiguration.version(name, "\(path)[\(index + 1)]"))
+        }
+        guard !versions.isEmpty else {
+            throw NightjarError(
+                .invalidArgument, "option \(quoted(path)) must contain \"1.1\", \"2\" or both, got an empty list")
+        }
+        self.versions = versions
+    }
 
     private static func version(_ name: String, _ path: String) throws(NightjarError) -> HTTPVersion {
         switch name {

@@ -14,10 +14,14 @@ public final class ConnectionRecord: Sendable, Equatable {
     public let tls: Duration?
     /// The TLS connection with the origin. Nil without TLS, and for a connection to a proxy that forwards requests.
     public let tlsDetails: TLSDetails?
+    /// The version of HTTP in which requests are sent: HTTP/1.1 or HTTP/2.
+    public let version: HTTPVersion
+    /// Why the connection uses HTTP/1.1, if HTTP/2 is enabled but not possible. Nil if the server has chosen HTTP/1.1.
+    public let http1Reason: String?
 
     public init(
         number: Int, peerAddress: String?, peerPort: Int? = nil, dns: Duration? = nil, connect: Duration? = nil,
-        tls: Duration? = nil, tlsDetails: TLSDetails? = nil
+        tls: Duration? = nil, tlsDetails: TLSDetails? = nil, version: HTTPVersion = .http1_1, http1Reason: String? = nil
     ) {
         self.number = number
         self.peerAddress = peerAddress
@@ -26,6 +30,8 @@ public final class ConnectionRecord: Sendable, Equatable {
         self.connect = connect
         self.tls = tls
         self.tlsDetails = tlsDetails
+        self.version = version
+        self.http1Reason = http1Reason
     }
 
     /// The peer's address and port: `127.0.0.1:8080`, `[::1]:443`.

@@ -29,6 +29,10 @@ public struct HAREntry: Sendable {
     public var serverAddress: String?
     /// An identifier of the connection.
     public var connection: String?
+    /// The version of HTTP in which the request was sent.
+    public var version = HTTPVersion.http1_1
+    /// The identifier of the HTTP/2 stream. Nil for HTTP/1.1.
+    public var stream: Int32?
     public var failure: NightjarError?
     /// The messages of a WebSocket. Nil for other exchanges.
     package var messages: WebSocketTranscript?
@@ -89,13 +93,14 @@ public struct HARWriter: Sendable {
         var members: [JSONValue.Member] = [
             .init("startedDateTime", .string(CalendarTime.iso8601(secondsSince1970: entry.started))),
             .init("time", HARWriter.milliseconds(entry.total)),
-            .init("request", .object(request(entry.request))),
+            .init("request", .object(request(entry.request, entry.version))),
             .init("response", .object(response(entry.response, to: entry.request))),
             .init("cache", .object([])),
             .init("timings", .object(HARWriter.timings(entry.timings))),
         ]
         if let address = entry.serverAddress { members.append(.init("serverIPAddress", .string(address))) }
         if let connection = entry.connection { members.append(.init("connection", .string(connection))) }
+        if let stream = entry.stream { members.append(.init("_streamId", .integer(Int64(stream)))) }
         var comments = entry.failure.map { [$0.description] } ?? []
         if let transcript = entry.messages {
             // The names are those of Chromium's developer tools.
@@ -130,14 +135,14 @@ public struct HARWriter: Sendable {
 
     // MARK: The request
 
-    private func request(_ request: RequestRecord) -> [JSONValue.Member] {
+    private func request(_ request: RequestRecord, _ version: HTTPVersion) -> [JSONValue.Member] {
         let url = request.url.hiding(sensitive)
         let type = request.headers["Content-Type"]
         let cookies = request.headers.values("Cookie").flatMap { $0.utf8.split(separator: UInt8(ascii: ";")) }
         var members: [JSONValue.Member] = [
             .init("method", .string(request.method.name)),
             .init("url", .string(showsSecrets ? url.origin.description + url.target : url.redacted)),
-            .init("httpVersion", .string("HTTP/1.1")),
+            .init("httpVersion", .string(version.description)),
             .init("cookies", .array(cookies.map(cookie))),
             .init("headers", .array(headers(request.headers, request))),
             .init("queryString", .array(query(url))),

@@ -2,7 +2,7 @@
 ///
 ///     attempt ──▶ accepting ◀──▶ idle (no exchange) ──expire──▶ closed
 ///                    │ └── suspect: after a change of the network, until it is confirmed
-///                    └──drain──▶ draining: the exchanges in progress end ──▶ lost
+///                    └── GOAWAY, loss ──▶ removed. The exchanges in progress may end.
 extension OriginPool {
     /// Whether an origin's connections are shared.
     public enum Sharing: Sendable {
@@ -66,18 +66,13 @@ extension OriginPool {
         return nil
     }
 
-    /// Ensures that the connection gets no further exchange. It counts toward the limit until ``lostShared(_:)``.
+    /// Removes a connection that has closed or is draining. A draining connection does not count toward the limit, because
+    /// its last response may take hours, and no other connection could be opened if the limit is 1.
     ///
     /// - Returns: an attempt to start for a waiter, or nil if none is needed.
-    public mutating func drain(_ connection: SharedConnection) -> Attempt? {
+    public mutating func remove(_ connection: SharedConnection) -> Attempt? {
         guard let index = index(of: connection) else { return nil }
         shared.remove(at: index)
-        return nextAttempt()
-    }
-
-    /// Reports that a shared connection has closed. Returns as ``lost()``.
-    public mutating func lostShared(_ connection: SharedConnection) -> Attempt? {
-        if let index = index(of: connection) { shared.remove(at: index) }
         return lost()
     }
 

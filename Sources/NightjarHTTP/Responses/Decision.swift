@@ -30,6 +30,8 @@ public struct Decision: Sendable, Equatable {
         case unverifiedTLS
         /// The TLS connection was opened without the hybrid key exchange, because a connection with it was reset.
         case classicalKeyExchange
+        /// The request was sent in HTTP/1.1 although HTTP/2 is enabled.
+        case usedHTTP1(because: String)
     }
 
     /// The reason why a call waited for a token refresh.
@@ -72,6 +74,7 @@ public struct Decision: Sendable, Equatable {
         case .mismatched: "mismatched"
         case .unverifiedTLS: "unverified_tls"
         case .classicalKeyExchange: "classical_key_exchange"
+        case .usedHTTP1: "used_http1"
         }
     }
 }
@@ -100,6 +103,7 @@ extension Decision: CustomStringConvertible {
         case .unverifiedTLS: "the server's TLS certificate was not verified (tls.verify is false)"
         case .classicalKeyExchange:
             "the TLS connection has no post-quantum key exchange, because a connection with X25519MLKEM768 was reset"
+        case .usedHTTP1(let reason): "HTTP/1.1 was used: \(reason)"
         }
     }
 }
@@ -142,6 +146,7 @@ extension Decision {
             add("key", .string(key.redacted))
             if case .hit(_, let age) = verdict { add("age", .integer(age)) }
         case .mismatched(let problem): add("problem", .string(problem))
+        case .usedHTTP1(let reason): add("because", .string(reason))
         }
         add("text", .string(description))
         return .object(members)

@@ -15,6 +15,8 @@ public struct Timing: Sendable, Equatable {
     public var reusedConnection = false
     /// The connection that carried the exchange. Nil if the transport does not report the connection.
     public var connection: ConnectionRecord?
+    /// The identifier of the HTTP/2 stream. Nil for HTTP/1.1. RFC 9113 section 5.1.1.
+    public var stream: Int32?
 
     /// The duration of the DNS lookup. Nil if the connection was reused, or if there was no lookup.
     public var dns: Duration? { reusedConnection ? nil : connection?.dns }
@@ -24,6 +26,14 @@ public struct Timing: Sendable, Equatable {
     public var tls: Duration? { reusedConnection ? nil : connection?.tls }
 
     public init() {}
+
+    /// The connection in one line: `HTTP/2, stream 5 of a reused connection to 127.0.0.1:443`. Nil if there is none.
+    public var connectionSummary: String? {
+        guard let connection else { return nil }
+        let use = stream.map { ", stream \($0) of" } ?? " on"
+        let peer = connection.peer.map { " to \($0)" } ?? ""
+        return "\(connection.version)\(use) a \(reusedConnection ? "reused" : "new") connection\(peer)"
+    }
 }
 
 /// The values of a ``Response`` that describe its call.
@@ -163,6 +173,10 @@ public final class Response: Sendable {
     public var redirects: [VisitedURL] { record.redirects }
     /// The decisions made during the call, first to last. Usually empty.
     public var decisions: [Decision] { record.decisions }
+    /// The decisions and the connection as text, one per line.
+    public var explanation: String {
+        [decisions.explanation, timing.connectionSummary].compactMap { $0 }.joined(separator: "\n")
+    }
     public var headers: Headers { head.headers }
     /// The URL of the last request, without user info and with masked credentials.
     public var url: String { location.redacted }

@@ -25,14 +25,17 @@ struct ConnectionOpening {
         self.usesTLS = usesTLS
     }
 
-    func finished(_ peer: SocketAddress?, _ details: TLSDetails?) -> ConnectionRecord {
+    func finished(
+        _ peer: SocketAddress?, _ details: TLSDetails?, _ version: HTTPVersion, http1Reason: String?
+    ) -> ConnectionRecord {
         let connected = connected ?? .now()
         return ConnectionRecord(
             number: ConnectionOpening.made.add(1, ordering: .relaxed).newValue,
             peerAddress: peer?.ipAddress ?? peer?.pathname, peerPort: peer?.port,
             dns: resolved.map { ConnectionOpening.length(began, $0) },
             connect: ConnectionOpening.length(resolved ?? began, connected),
-            tls: usesTLS ? ConnectionOpening.length(connected, .now()) : nil, tlsDetails: details)
+            tls: usesTLS ? ConnectionOpening.length(connected, .now()) : nil, tlsDetails: details,
+            version: version, http1Reason: version == .http2 ? nil : http1Reason)
     }
 
     private static func length(_ from: NIODeadline, _ to: NIODeadline) -> Duration {

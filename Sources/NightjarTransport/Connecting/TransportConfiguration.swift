@@ -8,9 +8,9 @@ public struct TransportConfiguration: Sendable {
     public var idleConnectionLifetime = Duration.seconds(60)
     /// The versions of HTTP that connections may use: HTTP/1.1, HTTP/2, or both. With both, TLS connections use HTTP/2 if
     /// the server supports it (ALPN, RFC 7301), and connections without TLS use HTTP/1.1. With HTTP/2 only, connections
-    /// without TLS use HTTP/2 with prior knowledge (RFC 9113 section 3.3). Proxies that forward requests, and WebSockets,
-    /// use HTTP/1.1.
-    public var versions: Set<HTTPVersion> = [.http1_1]
+    /// without TLS use HTTP/2 with prior knowledge (RFC 9113 section 3.3). Proxies that forward requests use HTTP/1.1.
+    /// Without libnghttp2, connections use HTTP/1.1; with HTTP/2 only, calls then fail with `connect`.
+    public var versions: Set<HTTPVersion> = [.http1_1, .http2]
     /// Trust, versions and algorithms of TLS.
     public var tls = TLS()
     /// The proxy settings. By default, they are read once from the environment, when the client is created.

@@ -42,7 +42,9 @@ extension Exchange {
 public protocol ExchangeReceiver: AnyObject {
     /// Called before the request is sent on a new or a reused connection. Called again if the request is repeated on
     /// another connection. The body is then sent from its beginning.
-    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool)
+    ///
+    /// - Parameter stream: The identifier of the HTTP/2 stream, or nil.
+    func exchangeStarted(on connection: ConnectionRecord?, isReused: Bool, stream: Int32?)
     /// Called before the request is sent again because its connection was lost. The server may have processed it.
     func exchangeRepeated()
     /// Called to restart the idle timeout: data has arrived, or more of the request body can be written.

@@ -184,9 +184,11 @@ extension ConnectionAttempt {
     /// Ends the attempt with an open connection, which speaks the protocol that ALPN has chosen.
     private func complete(_ channel: any Channel, _ socket: SocketHandle?, _ tls: TLSHandler?) {
         guard isPending else { return }
-        let isOrigin = host.origin.isTLS
-        let record = opening.finished(channel.remoteAddress, isOrigin ? tls?.details : nil)
-        if host.versions.isHTTP2(chosen: isOrigin ? tls?.details.applicationProtocol : nil) {
+        let details = host.origin.isTLS ? tls?.details : nil
+        let isHTTP2 = host.versions.isHTTP2(chosen: details?.applicationProtocol)
+        let record = opening.finished(
+            channel.remoteAddress, details, isHTTP2 ? .http2 : .http1_1, http1Reason: host.http1Reason)
+        if isHTTP2 {
             let connection = HTTP2Connection(transport: transport, host: host, record: record, socket: socket, tls: tls)
             guard add(connection, to: channel) else { return }
             guard connection.session != nil else {

@@ -74,7 +74,9 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
             transport.lost(self)
             exchange.connectionFailed(
                 NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send),
-                ConnectionLoss(wasReused: reused, requestWasStarted: false, responseHasStarted: false))
+                RequestLoss(
+                    connectionWasReused: reused, requestWasStarted: false, bodyWasStarted: false,
+                    responseHasStarted: false))
             return
         }
         phase = .busy
@@ -315,7 +317,9 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
         let isProxys = error.phase == .connect
         exchange.connectionFailed(
             error,
-            ConnectionLoss(wasReused: isReused, requestWasStarted: !isProxys, responseHasStarted: responseHasStarted))
+            RequestLoss(
+                connectionWasReused: isReused, requestWasStarted: !isProxys, bodyWasStarted: !isProxys,
+                responseHasStarted: responseHasStarted))
     }
 
     /// Ends an exchange in progress and closes the connection, which cannot be reused after a partial request or

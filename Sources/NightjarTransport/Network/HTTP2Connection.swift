@@ -35,9 +35,11 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var isReceiving = false
     private var isFlushScheduled = false
     /// Whether the connection has carried an exchange.
-    private(set) var isReused = false
+    private var isReused = false
     /// The number of the last stream whose request may have been written.
     private var lastWritten: Int32 = 0
+    /// The number of the last stream that the server processes, from its GOAWAY frames.
+    private var lastProcessed = Int32.max
     /// The time of the last PING.
     private var pinged: NIODeadline?
     private var awaitsPong = false
@@ -74,7 +76,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     var maximumStreams: Int { session?.maximumStreams ?? 0 }
 
     /// Sends the request of an exchange.
-    func start(_ exchange: NetworkExchange, reused: Bool, assign: (HTTP2Stream) -> Void) {
+    func start(_ exchange: NetworkExchange, assign: (HTTP2Stream) -> Void) {
+        let reused = isReused
         let stream = HTTP2Stream(exchange, on: self, reused: reused)
         assign(stream)
         isReused = true
@@ -95,6 +98,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         streams[number] = stream
         frameLimit.requestStarted()
         scheduleFlush()
+        exchange.started(on: self, stream: number, reused: reused)
         stream.beginExpectation()
     }
 
@@ -116,7 +120,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
     }
 
-    /// Releases the stream slot of an exchange that was cancelled before it used the slot.
+    /// Releases the slot of a stream whose request was not submitted.
     func releaseUnused() { transport.releasedStream(self) }
 
     /// Removes a stream whose exchange has ended, and releases its slot.
@@ -214,6 +218,22 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     func settingsReceived() {
         if phase == .open { transport.streamLimitChanged(self) }
+    }
+
+    func goAwayReceived(lastStream: Int32, _ error: HTTP2ErrorCode) {
+        lastProcessed = min(lastProcessed, lastStream)
+        if error == .http11Required { _ = requireHTTP1() }
+        drain()
+    }
+
+    /// Whether a GOAWAY frame of the server excludes the stream.
+    func excludes(_ stream: Int32) -> Bool { stream > lastProcessed }
+
+    /// Uses HTTP/1.1 for further requests to the origin. Returns false if the configuration excludes it.
+    func requireHTTP1() -> Bool {
+        guard host.versions == .negotiated else { return false }
+        host.requiresHTTP1 = true
+        return true
     }
 
     func drain() {

@@ -105,7 +105,7 @@ final class HTTP2Session {
                 closed: { stream($1)?.closed(HTTP2ErrorCode(rawValue: $2)) },
                 body: { stream($1)?.readBody($2, $3, $4) ?? Int(CH2_BODY_FAILED) },
                 settings: { connection($0)?.settingsReceived() },
-                goaway: { context, _, _ in connection(context)?.drain() },
+                goaway: { connection($0)?.goAwayReceived(lastStream: $1, HTTP2ErrorCode(rawValue: $2)) },
                 pong: { connection($0)?.pongReceived() }))
         return UnsafePointer(handler)
     }()

@@ -12,7 +12,7 @@ final class HTTP2Stream: ExchangeCarrier {
     private enum Held {
         case body(ByteBuffer)
         case end(Headers)
-        case failure(NightjarError, ConnectionLoss)
+        case failure(NightjarError, RequestLoss)
     }
 
     private let connection: HTTP2Connection
@@ -29,6 +29,8 @@ final class HTTP2Stream: ExchangeCarrier {
     /// The rest of a part of the body that did not fit into a frame.
     private var part = ByteBuffer()
     private(set) var requestIsComplete: Bool
+    /// Whether a part of a streamed body was requested from the receiver.
+    private var bodyWasStarted = false
     /// Whether the library requests data in this moment.
     private var isReadingBody = false
     /// The events that wait until the receiver resumes.
@@ -89,6 +91,7 @@ final class HTTP2Stream: ExchangeCarrier {
                 part = next
                 return true
             case .requestPart(let maximum):
+                bodyWasStarted = true
                 // The receiver may send the part before this call returns.
                 receiver?.exchangeNeedsBody(maximum: maximum)
                 guard exchange != nil else { return false }
@@ -254,9 +257,10 @@ final class HTTP2Stream: ExchangeCarrier {
         lose(error, wasStarted: true)
     }
 
-    private func lose(_ error: NightjarError, wasStarted: Bool) {
-        let loss = ConnectionLoss(
-            wasReused: isReused, requestWasStarted: wasStarted, responseHasStarted: reader.hasHead)
+    private func lose(_ error: NightjarError, _ reason: RequestLoss.Reason = .connection, wasStarted: Bool) {
+        let loss = RequestLoss(
+            reason, connectionWasReused: isReused, requestWasStarted: wasStarted, bodyWasStarted: bodyWasStarted,
+            responseHasStarted: reader.hasHead)
         deliver(.failure(error, loss))
     }
 
@@ -265,22 +269,37 @@ final class HTTP2Stream: ExchangeCarrier {
         hasSlot = false
         connection.releaseUnused()
         lose(
-            NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send),
+            NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send), .goAway,
             wasStarted: false)
     }
 
     /// Reports that the server has reset the stream, or that a GOAWAY frame excludes it.
     func closed(_ code: HTTP2ErrorCode) {
         guard exchange != nil, hasSlot else { return }
+        let reason = reason(of: code)
         forgetExpectation()
         number = 0
         releaseSlot()
-        let isRefused = code == .refusedStream
         let message =
-            isRefused
-            ? "the server refused the request without processing it (\(code))"
-            : "the server reset the stream before the end of the response (\(code))"
-        lose(NightjarError(.connectionLost, message, phase: .receive), wasStarted: !isRefused)
+            switch reason {
+            case .connection: "the server reset the stream before the end of the response (\(code))"
+            case .goAway: "the server closed the connection without processing the request (GOAWAY)"
+            case .refused: "the server refused the request without processing it (\(code))"
+            case .http11Required: "the server requires HTTP/1.1 for the request (\(code))"
+            }
+        lose(
+            code == .http11Required && reason == .connection
+                ? NightjarError(
+                    .protocol, "the server requires HTTP/1.1, which http.versions excludes", phase: .receive)
+                : NightjarError(.connectionLost, message, phase: .receive), reason, wasStarted: true)
+    }
+
+    private func reason(of code: HTTP2ErrorCode) -> RequestLoss.Reason {
+        switch code {
+        case .refusedStream: connection.excludes(number) ? .goAway : .refused
+        case .http11Required: connection.requireHTTP1() ? .http11Required : .connection
+        default: .connection
+        }
     }
 
     /// Reports that the connection was lost.

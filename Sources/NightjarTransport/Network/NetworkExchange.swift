@@ -2,8 +2,7 @@ import NIOCore
 import NightjarHTTP
 
 /// One exchange over the network. If the pool has no idle connection, the exchange waits in the pool's queue. If the
-/// connection is lost before the response begins, the exchange may be repeated once on another connection
-/// (``Replacement``).
+/// connection is lost before the response begins, the request may be sent again on another connection (``Replacement``).
 final class NetworkExchange: Exchange {
     private enum State {
         case acquiring
@@ -14,14 +13,14 @@ final class NetworkExchange: Exchange {
 
     private(set) var request: PreparedRequest
     let connectTimeout: Duration?
-    let host: NetworkTransport.Host
+    private(set) var host: NetworkTransport.Host
     private let transport: NetworkTransport
     /// Released when the exchange ends, which breaks the reference cycle.
     private(set) var receiver: (any ExchangeReceiver)?
     private var state = State.acquiring
-    private var wasReplaced = false
-    /// Whether the request was started on the connection that was replaced.
-    private var requestWasStarted = false
+    private var replacement = Replacement()
+    /// Whether the server may have processed the request on a connection that was lost.
+    private var mayHaveBeenProcessed = false
 
     init(
         _ request: PreparedRequest, connectTimeout: Duration?, host: NetworkTransport.Host,
@@ -43,21 +42,22 @@ final class NetworkExchange: Exchange {
 
     func start(on connection: HTTP1Connection, reused: Bool) {
         state = .active(connection)
-        receiver?.exchangeStarted(on: connection.record, isReused: reused)
+        receiver?.exchangeStarted(on: connection.record, isReused: reused, stream: nil)
         connection.start(self, reused: reused)
     }
 
     /// Starts the exchange on a stream of a shared connection.
     func start(on connection: HTTP2Connection) {
-        let reused = connection.isReused
-        receiver?.exchangeStarted(on: connection.record, isReused: reused)
-        // The receiver may have cancelled the exchange.
-        guard receiver != nil else { return connection.releaseUnused() }
-        connection.start(self, reused: reused) { state = .active($0) }
+        connection.start(self) { state = .active($0) }
+    }
+
+    /// Reports the identifier of the exchange's stream. The receiver may cancel the exchange.
+    func started(on connection: HTTP2Connection, stream: Int32, reused: Bool) {
+        receiver?.exchangeStarted(on: connection.record, isReused: reused, stream: stream)
     }
 
     func connectFailed(_ error: NightjarError) {
-        guard requestWasStarted else {
+        guard mayHaveBeenProcessed else {
             end()?.exchangeFailed(error)
             return
         }
@@ -68,34 +68,36 @@ final class NetworkExchange: Exchange {
 
     // MARK: Events of the connection
 
-    /// Handles the loss of the connection. `loss` describes the state of the request.
-    func connectionFailed(_ error: NightjarError, _ loss: ConnectionLoss) {
-        let replacement = Replacement(
-            connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
-            responseHasStarted: loss.responseHasStarted, alreadyReplaced: wasReplaced)
-        let hasKey = request.hasField(IdempotencyKey.fieldName)
+    /// Handles the loss of the request.
+    func connectionFailed(_ error: NightjarError, _ loss: RequestLoss) {
         if error.kind == .connectionLost,
-            replacement.isAllowed(for: request.method, hasIdempotencyKey: hasKey, request.body)
+            replacement.allows(
+                after: loss, request.method, hasIdempotencyKey: request.hasField(IdempotencyKey.fieldName), request.body
+            )
         {
-            wasReplaced = true
-            requestWasStarted = loss.requestWasStarted
-            if requestWasStarted { receiver?.exchangeRepeated() }
-            state = .acquiring
-            transport.acquire(for: self, fresh: true)
-            return
+            if loss.mayHaveBeenProcessed {
+                mayHaveBeenProcessed = true
+                receiver?.exchangeRepeated()
+            }
+            return sendAgain()
         }
         end()?.exchangeFailed(
             NightjarError(
                 error.kind, error.message, phase: error.phase, code: error.code,
-                requestMayHaveBeenProcessed: loss.requestWasStarted || requestWasStarted))
+                requestMayHaveBeenProcessed: loss.mayHaveBeenProcessed || mayHaveBeenProcessed))
+    }
+
+    private func sendAgain() {
+        if let other = transport.http1Host(insteadOf: host) { host = other }
+        state = .acquiring
+        transport.acquire(for: self, fresh: true)
     }
 
     /// Repeats the request without Expect, because the server has rejected the expectation (417) without processing the
     /// request.
     func repeatWithoutExpectation() {
         request = request.withoutExpectation()
-        state = .acquiring
-        transport.acquire(for: self, fresh: true)
+        sendAgain()
     }
 
     // MARK: Called by the caller

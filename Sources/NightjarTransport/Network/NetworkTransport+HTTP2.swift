@@ -28,7 +28,7 @@ extension NetworkTransport {
         }
     }
 
-    func draining(_ connection: HTTP2Connection) { connect(connection.host, connection.host.pool.drain(connection)) }
+    func draining(_ connection: HTTP2Connection) { connect(connection.host, connection.host.pool.remove(connection)) }
 
     func confirmed(_ connection: HTTP2Connection) {
         start(connection.host.pool.confirmShared(connection), on: connection)
@@ -36,6 +36,6 @@ extension NetworkTransport {
 
     func lost(_ connection: HTTP2Connection) {
         guard sharedConnections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
-        connect(connection.host, connection.host.pool.lostShared(connection))
+        connect(connection.host, connection.host.pool.remove(connection))
     }
 }

@@ -14,7 +14,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private struct HostKey: Hashable {
         let origin: Origin
         /// Whether the connections are for WebSockets: they use HTTP/1.1, and a proxy must open a tunnel to an http origin.
-        let isForUpgrades: Bool
+        let usesHTTP1: Bool
     }
 
     private let loop: any EventLoop
@@ -98,26 +98,35 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     private func host(for request: PreparedRequest) throws(NightjarError) -> Host {
         let host = try host(for: request.origin)
+        if let other = http1Host(insteadOf: host) { return other }
         guard case .upgrade = request.body else { return host }
         // A proxy that forwards requests does not forward upgrades (RFC 6455 section 4.1), and HTTP/2 has none.
         if case .forwarded = host.route {} else if host.versions == .http1 { return host }
-        return try self.host(for: request.origin, isForUpgrades: true)
+        return try self.host(for: request.origin, usesHTTP1: true)
     }
 
-    private func host(for origin: Origin, isForUpgrades: Bool = false) throws(NightjarError) -> Host {
-        if !isForUpgrades, let latestHost, latestHost.origin == origin { return latestHost }
-        let key = HostKey(origin: origin, isForUpgrades: isForUpgrades)
+    /// Returns the host for requests that require HTTP/1.1, or nil if the requests can use `host`.
+    func http1Host(insteadOf host: Host) -> Host? {
+        guard host.requiresHTTP1, let other = try? self.host(for: host.origin, usesHTTP1: true) else { return nil }
+        other.http1Reason = "the server requires it"
+        return other
+    }
+
+    private func host(for origin: Origin, usesHTTP1: Bool = false) throws(NightjarError) -> Host {
+        if !usesHTTP1, let latestHost, latestHost.origin == origin { return latestHost }
+        let key = HostKey(origin: origin, usesHTTP1: usesHTTP1)
         let host: Host
         if let known = hosts[key] {
             host = known
         } else {
             forgetUnusedHosts()
-            let route = try Route(to: origin, needsTunnel: isForUpgrades, socket: configuration.unixSocket, proxies)
-            let versions = isForUpgrades ? .http1 : configuration.versions(for: origin, route)
-            host = Host(origin, route, limit: configuration.connectionsPerHost, versions: versions)
+            let route = try Route(to: origin, needsTunnel: usesHTTP1, socket: configuration.unixSocket, proxies)
+            let (versions, reason) = usesHTTP1 ? (.http1, nil) : try configuration.versions(for: origin, route)
+            host = Host(
+                origin, route, limit: configuration.connectionsPerHost, versions: versions, http1Reason: reason)
             hosts[key] = host
         }
-        if !isForUpgrades { latestHost = host }
+        if !usesHTTP1 { latestHost = host }
         return host
     }
 

@@ -1,12 +1,22 @@
 import NightjarHTTP
 
 extension TransportConfiguration {
-    /// The versions of HTTP for the connections along a route.
-    func versions(for origin: Origin, _ route: Route) -> HTTPVersions {
-        if case .forwarded = route { return .http1 }
-        guard versions.contains(.http2), HTTP2Session.unavailability == nil else { return .http1 }
-        if !versions.contains(.http1_1) { return .http2 }
-        return origin.isTLS ? .negotiated : .http1
+    /// Returns the versions of HTTP for the connections along a route, and why HTTP/2 is not among them if the library
+    /// is missing.
+    ///
+    /// - Throws: `connect` if HTTP/1.1 is not enabled and the library is missing.
+    func versions(
+        for origin: Origin, _ route: Route
+    ) throws(NightjarError) -> (HTTPVersions, http1Reason: String?) {
+        let allowsHTTP1 = versions.contains(.http1_1)
+        if case .forwarded = route { return (.http1, nil) }
+        guard versions.contains(.http2), origin.isTLS || !allowsHTTP1 else { return (.http1, nil) }
+        guard let reason = HTTP2Session.unavailability else { return (allowsHTTP1 ? .negotiated : .http2, nil) }
+        guard allowsHTTP1 else {
+            throw NightjarError(
+                .connect, "HTTP/2 is not available (\(reason)), and http.versions excludes HTTP/1.1", phase: .connect)
+        }
+        return (.http1, "HTTP/2 is not available (\(reason))")
     }
 }
 

@@ -7,10 +7,15 @@ final class TransportHost {
     let route: Route
     /// The versions of HTTP that connections may use.
     let versions: HTTPVersions
+    /// Whether the server has reported that it requires HTTP/1.1. Requests then use another host.
+    var requiresHTTP1 = false
+    /// Why connections use HTTP/1.1, if HTTP/2 is enabled but not possible.
+    var http1Reason: String?
     var pool: NetworkTransport.Pool
 
-    init(_ origin: Origin, _ route: Route, limit: Int, versions: HTTPVersions) {
+    init(_ origin: Origin, _ route: Route, limit: Int, versions: HTTPVersions, http1Reason: String? = nil) {
         self.versions = versions
+        self.http1Reason = http1Reason
         self.origin = origin
         self.route = route
         isLocal =

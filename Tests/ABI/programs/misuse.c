@@ -73,6 +73,7 @@ static void null_handles_are_answered(void) {
   CHECK(nj_config_set_total_timeout(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_max_body(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_max_connections_per_host(NULL, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_http_versions(NULL, (const char *const[]){"2", NULL}) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_idle_connection_lifetime(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_ca_file(NULL, "x") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_ca_pem(NULL, "x", 1) == NJ_INVALID_ARGUMENT);
@@ -129,6 +130,7 @@ static void null_handles_are_answered(void) {
   CHECK(nj_response_trailer(NULL, "a") == NULL && nj_response_body(NULL, &length) == NULL && length == 0);
   CHECK(nj_response_body(NULL, NULL) == NULL && nj_response_url(NULL) == NULL && nj_response_attempts(NULL) == 0);
   CHECK(nj_response_time_total(NULL) < 0 && nj_response_time_sent(NULL) < 0 && nj_response_time_first_byte(NULL) < 0);
+  CHECK(nj_response_stream_id(NULL) == 0);
   CHECK(!nj_response_reused_connection(NULL) && nj_response_source(NULL) == NJ_SOURCE_NETWORK);
   CHECK(nj_response_retain(NULL) == NULL);
   nj_response_release(NULL);
@@ -439,6 +441,9 @@ static void numbers_are_checked(void) {
   CHECK(nj_config_set_max_connections_per_host(config, 0) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_max_connections_per_host(config, 65537) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_max_connections_per_host(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_http_versions(config, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_http_versions(config, (const char *const[]){NULL}) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_http_versions(config, (const char *const[]){"2", "3", NULL}) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_max_body(config, SIZE_MAX) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_expect_status(req, 99, 200) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_expect_status(req, 300, 200) == NJ_INVALID_ARGUMENT);

@@ -19,7 +19,7 @@ static void reads_an_answer(void) {
   CHECK(res != NULL);
   CHECK(err == NULL);
   CHECK(nj_response_status(res) == 200);
-  CHECK(nj_response_http_version(res) == 11);
+  CHECK(nj_response_http_version(res) == 11 && nj_response_stream_id(res) == 0);
   CHECK_TEXT(nj_response_header(res, "Content-Type"), "application/json");
   CHECK(nj_response_header(res, "no-such-header") == NULL);
   CHECK(nj_response_header_count(res) > 1);
@@ -40,6 +40,25 @@ static void reads_an_answer(void) {
   nj_response_release(res);
   CHECK(nj_response_status(res) == 200);
   nj_response_release(res);
+}
+
+/* The demo accepts HTTP/2 with prior knowledge. */
+static void http2_has_streams(const char *url) {
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK);
+  CHECK(nj_config_set_http_versions(config, (const char *const[]){"2", NULL}) == NJ_OK);
+  nj_client *other = nj_client_new(config, NULL);
+  nj_config_free(config);
+  nj_request *req = nj_request_new("GET", "/articles/1");
+  for (int number = 0; number < 2; number++) {
+    nj_response *res = nj_client_send(other, req, NULL);
+    CHECK(nj_response_http_version(res) == 20 && nj_response_stream_id(res) == 2 * number + 1);
+    CHECK(strstr(nj_response_explain(res), number == 0 ? "HTTP/2, stream 1 of a new connection to 127.0.0.1:"
+                                                       : "HTTP/2, stream 3 of a reused connection to 127.0.0.1:"));
+    nj_response_release(res);
+  }
+  nj_request_free(req);
+  nj_client_free(other);
 }
 
 static void an_unexpected_status_is_an_error_with_its_answer(void) {
@@ -430,6 +449,7 @@ int main(int argc, char **argv) {
   a_freed_client_finishes_its_calls(argv[1]);
   limits_of_time_hold(argv[1]);
   json_keeps_a_content_type(argv[1]);
+  http2_has_streams(base);
   nj_client_free(client);
   FINISH();
 }

@@ -4,8 +4,8 @@ import Testing
 @testable import NightjarHTTP
 
 @Suite struct ReplacementTests {
-    private let stale = Replacement(
-        connectionWasReused: true, requestWasStarted: true, responseHasStarted: false, alreadyReplaced: false)
+    private let stale = RequestLoss(
+        connectionWasReused: true, requestWasStarted: true, bodyWasStarted: true, responseHasStarted: false)
 
     @Test func getOnAStaleConnectionIsSentAgain() {
         #expect(stale.allows(.get, .none))
@@ -16,23 +16,25 @@ import Testing
     @Test func postThatMayHaveBeenProcessedIsNotRepeated() {
         #expect(!stale.allows(.post, .none))
         #expect(!stale.allows(.patch, .bytes(ByteBuffer(string: "x"))))
+        #expect(stale.mayHaveBeenProcessed)
     }
 
     @Test func writeWithAnIdempotencyKeyIsSentAgain() {
-        #expect(stale.isAllowed(for: .post, hasIdempotencyKey: true, .bytes(ByteBuffer(string: "x"))))
-        #expect(!stale.isAllowed(for: .post, hasIdempotencyKey: true, .stream(length: 3)))
+        #expect(stale.allows(.post, hasIdempotencyKey: true, .bytes(ByteBuffer(string: "x"))))
+        #expect(!stale.allows(.post, hasIdempotencyKey: true, .stream(length: 3)))
     }
 
     @Test func unsentPostIsSentAgain() {
         var unsent = stale
-        unsent.requestWasStarted = false
+        (unsent.requestWasStarted, unsent.bodyWasStarted) = (false, false)
         #expect(unsent.allows(.post, .stream(length: nil)))
+        #expect(!unsent.mayHaveBeenProcessed)
     }
 
     @Test func connectionIsReplacedOnlyOnce() {
-        var again = stale
-        again.alreadyReplaced = true
-        #expect(!again.allows(.get, .none))
+        var replacement = Replacement()
+        #expect(replacement.allows(after: stale, .get, hasIdempotencyKey: false, .none))
+        #expect(!replacement.allows(after: stale, .get, hasIdempotencyKey: false, .none))
     }
 
     @Test func newConnectionIsNotStale() {
@@ -41,20 +43,45 @@ import Testing
         #expect(!first.allows(.get, .none))
     }
 
-    @Test func startedResponseIsNotRequestedAgain() {
+    @Test(arguments: [RequestLoss.Reason.connection, .goAway, .refused, .http11Required])
+    func startedResponseIsNotRequestedAgain(reason: RequestLoss.Reason) {
         var started = stale
-        started.responseHasStarted = true
+        (started.reason, started.responseHasStarted) = (reason, true)
         #expect(!started.allows(.get, .none))
+        #expect(started.mayHaveBeenProcessed)
     }
 
     @Test func unrepeatableBodyIsNotRepeated() {
         #expect(!stale.allows(.put, .stream(length: 3)))
     }
+
+    @Test(arguments: [(RequestLoss.Reason.goAway, 10), (.refused, 1), (.http11Required, 1)])
+    func unprocessedRequestIsSentAgain(reason: RequestLoss.Reason, times: Int) {
+        var loss = stale
+        (loss.reason, loss.connectionWasReused) = (reason, false)
+        #expect(!loss.mayHaveBeenProcessed)
+        var replacement = Replacement()
+        for _ in 0..<times {
+            #expect(replacement.allows(after: loss, .post, hasIdempotencyKey: false, .none))
+        }
+        #expect(!replacement.allows(after: loss, .post, hasIdempotencyKey: false, .none))
+    }
+
+    @Test func partOfAStreamedBodyIsNotLost() {
+        var loss = stale
+        loss.reason = .goAway
+        #expect(!loss.allows(.post, .stream(length: 3)))
+        loss.bodyWasStarted = false
+        #expect(loss.allows(.post, .stream(length: 3)))
+    }
 }
 
-extension Replacement {
-    /// The decision for a request without an idempotency key.
-    fileprivate func allows(_ method: NightjarHTTP.Method, _ body: RequestBody) -> Bool {
-        isAllowed(for: method, hasIdempotencyKey: false, body)
+extension RequestLoss {
+    /// The first decision after the loss.
+    fileprivate func allows(
+        _ method: NightjarHTTP.Method, hasIdempotencyKey: Bool = false, _ body: RequestBody
+    ) -> Bool {
+        var replacement = Replacement()
+        return replacement.allows(after: self, method, hasIdempotencyKey: hasIdempotencyKey, body)
     }
 }

@@ -263,7 +263,7 @@ import Testing
         func begin(
             _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
         ) -> any Exchange {
-            receiver.exchangeStarted(on: nil, isReused: true)
+            receiver.exchangeStarted(on: nil, isReused: true, stream: nil)
             let path = request.url.path
             let authorization = request.fields["Authorization"] ?? "-"
             state.withLock { $0.lines.append("\(path) \(authorization)") }

@@ -58,7 +58,7 @@ final class ServerInMemory: HTTPTransport, @unchecked Sendable {
         }
         let exchange = Held(self)
         let reply = reply(number, requested)
-        receiver.exchangeStarted(on: nil, isReused: true)
+        receiver.exchangeStarted(on: nil, isReused: true, stream: nil)
         let give: () -> Void = { [loop] in
             loop.execute {
                 guard !exchange.isCancelled else { return }

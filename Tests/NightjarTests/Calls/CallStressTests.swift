@@ -258,7 +258,7 @@ private final class RandomTransport: HTTPTransport, @unchecked Sendable {
         inFlight.add(1, ordering: .relaxed)
         let exchange = RandomExchange(self)
         // The other exchanges wait for a connection until `play`.
-        if random.chance(0.8) { receiver.exchangeStarted(on: nil, isReused: false) }
+        if random.chance(0.8) { receiver.exchangeStarted(on: nil, isReused: false, stream: nil) }
         let outcome = random.next() % 12
         // Like a network transport, it may fail immediately, but it never responds immediately.
         if outcome == 1, random.chance(0.5) {
@@ -276,7 +276,7 @@ private final class RandomTransport: HTTPTransport, @unchecked Sendable {
 
     private func play(_ outcome: UInt64, _ exchange: RandomExchange, _ receiver: any ExchangeReceiver) {
         guard !exchange.hasEnded else { return }
-        receiver.exchangeStarted(on: nil, isReused: false)
+        receiver.exchangeStarted(on: nil, isReused: false, stream: nil)
         var isWhole = true
         var head = ResponseHead(status: 200)
         switch outcome {

@@ -21,7 +21,7 @@ import Testing
         func begin(
             _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
         ) -> any Exchange {
-            receiver.exchangeStarted(on: nil, isReused: true)
+            receiver.exchangeStarted(on: nil, isReused: true, stream: nil)
             receiver.exchangeReceived(head: ResponseHead(status: 200))
             receiver.exchangeFinished(trailers: Headers())
             return ScriptedExchange(ScriptedTransport([]))

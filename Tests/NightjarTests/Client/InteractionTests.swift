@@ -35,7 +35,7 @@ import Testing
             requested.withLock {
                 $0.append(Requested(line: line, authorization: request.fields["Authorization"], form: form))
             }
-            receiver.exchangeStarted(on: nil, isReused: true)
+            receiver.exchangeStarted(on: nil, isReused: true, stream: nil)
             switch reply(line, form) {
             case nil: break
             case .status(let status, let body):

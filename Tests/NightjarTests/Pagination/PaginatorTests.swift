@@ -478,7 +478,7 @@ private final class SlowPages: HTTPTransport, @unchecked Sendable {
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
         receivers.append(receiver)
-        receiver.exchangeStarted(on: nil, isReused: true)
+        receiver.exchangeStarted(on: nil, isReused: true, stream: nil)
         log.withLock { $0.began += 1 }
         return Held(self)
     }

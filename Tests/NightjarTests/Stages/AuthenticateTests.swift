@@ -38,7 +38,7 @@ import Testing
             _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
         ) -> any Exchange {
             let exchange = ScriptedExchange(ScriptedTransport([]))
-            receiver.exchangeStarted(on: nil, isReused: true)
+            receiver.exchangeStarted(on: nil, isReused: true, stream: nil)
             let authorization = request.fields["Authorization"] ?? "-"
             state.withLock { $0.lines.append("\(request.method) \(request.url.path) \(authorization)") }
             guard request.url.path == "/v1/token" else {

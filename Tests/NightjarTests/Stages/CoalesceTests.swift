@@ -21,7 +21,7 @@ import Testing
         ) -> any Exchange {
             log.withLock { $0.began += 1 }
             receivers.append(receiver)
-            receiver.exchangeStarted(on: nil, isReused: true)
+            receiver.exchangeStarted(on: nil, isReused: true, stream: nil)
             return Held(self)
         }
 

@@ -21,7 +21,7 @@ import Testing
         ) -> any Exchange {
             let response = request.fields["Authorization"]
             requested.withLock { $0.append(response) }
-            receiver.exchangeStarted(on: nil, isReused: true)
+            receiver.exchangeStarted(on: nil, isReused: true, stream: nil)
             var headers = Headers()
             if let response, let sent = Challenge.parse([response]).first {
                 try? headers.add("Authentication-Info", "qop=auth, rspauth=\"\(proof(of: sent))\"")

@@ -54,7 +54,7 @@ private final class LosingTransport: HTTPTransport, @unchecked Sendable {
         _ request: PreparedRequest, connectTimeout: Duration?, receiver: any ExchangeReceiver
     ) -> any Exchange {
         started += 1
-        receiver.exchangeStarted(on: nil, isReused: false)
+        receiver.exchangeStarted(on: nil, isReused: false, stream: nil)
         receiver.exchangeNeedsBody(maximum: 1000)
         if started == 1 { receiver.exchangeFailed(NightjarError(.connectionLost, "lost")) }
         return BodyExchange(self, receiver)

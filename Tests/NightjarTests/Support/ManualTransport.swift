@@ -28,7 +28,7 @@ final class ManualTransport: HTTPTransport, @unchecked Sendable {
         log.withLock { $0.started.append(request.url.target) }
         let exchange = ManualExchange(self)
         waiting.append((request.url.target, receiver, exchange))
-        receiver.exchangeStarted(on: nil, isReused: false)
+        receiver.exchangeStarted(on: nil, isReused: false, stream: nil)
         actions.removeValue(forKey: request.url.target)?(self)
         return exchange
     }

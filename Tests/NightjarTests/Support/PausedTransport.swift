@@ -29,7 +29,7 @@ final class PausedTransport: HTTPTransport, @unchecked Sendable {
             log.peak = max(log.peak, log.inFlight)
         }
         let exchange = PausedExchange(self)
-        receiver.exchangeStarted(on: nil, isReused: false)
+        receiver.exchangeStarted(on: nil, isReused: false, stream: nil)
         guard !target.hasPrefix("/v1/hold") else { return exchange }
         let status = Int(target.suffix(3)).flatMap { 100...599 ~= $0 ? $0 : nil } ?? 200
         let body = ByteBuffer(string: target)

@@ -38,7 +38,7 @@ final class ScriptedTransport: HTTPTransport, @unchecked Sendable {
         let exchange = ScriptedExchange(self)
         guard !scripts.isEmpty else { return exchange }
         let script = scripts.removeFirst()
-        receiver.exchangeStarted(on: connection, isReused: isReused)
+        receiver.exchangeStarted(on: connection, isReused: isReused, stream: nil)
         for step in script {
             if exchange.isCancelled { break }
             switch step {
