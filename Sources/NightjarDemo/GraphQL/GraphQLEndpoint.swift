@@ -25,7 +25,7 @@ struct GraphQLEndpoint {
     }
 
     private func get(_ request: Request) throws(Problem) -> Response {
-        if request.head.headers.hasToken("websocket", in: "upgrade") { return try openSocket(request) }
+        if WebSocketHandshake.isRequested(by: request) { return try openSocket(request) }
         guard let text = request.query("query") else { throw Problem.query("query", "is required") }
         var variables = JSON.null
         if let text = request.query("variables") {

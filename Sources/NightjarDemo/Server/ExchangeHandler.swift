@@ -356,7 +356,10 @@ final class ExchangeHandler: ChannelDuplexHandler {
                 try pipeline.addHandler(handler, position: .after(pipeline.handler(type: ByteCounter.self)))
             } else {
                 let codec = try pipeline.handler(type: HTTP2StreamCodec.self)
-                try pipeline.addHandlers([HTTP2TunnelCodec(), handler], position: .after(codec))
+                // The handler may write when it is added.
+                let tunnel = HTTP2TunnelCodec()
+                try pipeline.addHandler(tunnel, position: .after(codec))
+                try pipeline.addHandler(handler, position: .after(tunnel))
             }
         } catch {
             context.close(promise: nil)

@@ -18,7 +18,7 @@ struct WebSocketHandshake {
         let head = request.head
         let fields = head.headers
         let isHTTP2 = request.origin.stream?.connectProtocol != nil
-        guard isHTTP2 || WebSocketHandshake.requestsUpgrade(head) else {
+        guard WebSocketHandshake.isRequested(by: request) else {
             throw WebSocketHandshake.upgradeRequired("this resource is available only over WebSocket")
         }
         guard head.contentLength ?? 0 == 0, !fields.contains(name: "transfer-encoding") else {
@@ -31,6 +31,11 @@ struct WebSocketHandshake {
         accept = isHTTP2 ? nil : try WebSocketHandshake.accept(fields)
         offeredProtocols = fields[canonicalForm: "sec-websocket-protocol"].map(String.init)
         offeredExtensions = fields[canonicalForm: "sec-websocket-extensions"].map { WebSocketExtension($0) }
+    }
+
+    /// Whether a request asks for a WebSocket. RFC 6455 section 4.1, RFC 8441 section 5.
+    static func isRequested(by request: Request) -> Bool {
+        request.origin.stream?.connectProtocol != nil || requestsUpgrade(request.head)
     }
 
     private static func requestsUpgrade(_ head: HTTPRequestHead) -> Bool {

@@ -15,6 +15,7 @@ package struct HTTP2ResponseReader: Sendable {
     private enum State { case head, body, ended }
 
     private let method: Method
+    private let opensTunnel: Bool
     private let limits: HTTP1ResponseDecoder.Limits
     private var state = State.head
     /// The length that the response declares, and the number of bytes that have not arrived. Nil: any length.
@@ -28,8 +29,11 @@ package struct HTTP2ResponseReader: Sendable {
     /// The size of the sections, as lines of HTTP/1.1.
     private var size = 0
 
-    package init(method: Method, limits: HTTP1ResponseDecoder.Limits) {
+    /// - Parameter opensTunnel: Whether the request is an extended CONNECT. A 2xx response is then reported as 101
+    ///   (Switching Protocols), as over HTTP/1.1, and the body has any length. RFC 8441 section 5, RFC 9110 section 9.3.6.
+    package init(method: Method, opensTunnel: Bool = false, limits: HTTP1ResponseDecoder.Limits) {
         self.method = method
+        self.opensTunnel = opensTunnel
         self.limits = limits
     }
 
@@ -128,9 +132,14 @@ package struct HTTP2ResponseReader: Sendable {
 
     private mutating func head(_ endsStream: Bool) throws(NightjarError) -> Event {
         guard let status else { throw .malformedResponse("the response has no status") }
-        let framing = try framing.framing(ofStatus: status, minorVersion: 1, to: method)
         var head = ResponseHead(status: status, version: .http2)
         swap(&head.headers, &headers)
+        if opensTunnel, 200..<300 ~= status {
+            head.status = 101
+            state = .body
+            return .head(head)
+        }
+        let framing = try framing.framing(ofStatus: status, minorVersion: 1, to: method)
         guard status >= 200 else {
             guard status != 101 else {
                 throw .malformedResponse("the server switched protocols (101), which HTTP/2 does not allow")

@@ -14,6 +14,13 @@ enum ConnectFailure {
             phase: .connect, code: ETIMEDOUT)
     }
 
+    /// Returns the error of an HTTP/2 connection whose server does not send its SETTINGS frame.
+    static func noSettings(_ origin: Origin, _ maximumWait: TimeAmount) -> NightjarError {
+        NightjarError(
+            .timeout, "\(origin.authority) sent no HTTP/2 SETTINGS frame within \(seconds(maximumWait))",
+            phase: .connect, code: ETIMEDOUT)
+    }
+
     /// Returns the error of a connection whose challenge was not decided in time.
     static func undecided(_ origin: Origin, _ maximumWait: TimeAmount) -> NightjarError {
         NightjarError(

@@ -34,6 +34,11 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var inputBase: UnsafeRawPointer?
     private var isReceiving = false
     private var isFlushScheduled = false
+    private var hasSettings = false
+    /// Fires if the server does not send its SETTINGS. Nil if no request has waited for them.
+    private var settingsTimer: Scheduled<Void>?
+    /// The number of requests that wait for the server's SETTINGS. Their keys are -1, -2, ...
+    private var tunnelsWaiting: Int32 = 0
     /// Whether the connection has carried an exchange.
     private var isReused = false
     /// The number of the last stream whose request may have been written.
@@ -77,15 +82,34 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// Sends the request of an exchange.
     func start(_ exchange: NetworkExchange, assign: (HTTP2Stream) -> Void) {
-        let reused = isReused
-        let stream = HTTP2Stream(exchange, on: self, reused: reused)
+        let stream = HTTP2Stream(exchange, on: self, reused: isReused)
         assign(stream)
         isReused = true
+        if stream.opensTunnel, !hasSettings {
+            // The server's first frame has its SETTINGS.
+            tunnelsWaiting += 1
+            stream.key = -tunnelsWaiting
+            streams[stream.key] = stream
+            if settingsTimer == nil { awaitSettings(exchange.connectTimeout) }
+        } else {
+            submit(stream, exchange)
+        }
+    }
+
+    private func awaitSettings(_ timeout: Duration?) {
+        let time = timeout.map { .nanoseconds($0.nanosecondsClamped) } ?? HTTP2Connection.settingsTime
+        settingsTimer = context?.eventLoop.assumeIsolated().scheduleTask(in: time) { [weak self] in
+            guard let self, !hasSettings else { return }
+            fail(ConnectFailure.noSettings(host.origin, time))
+        }
+    }
+
+    private func submit(_ stream: HTTP2Stream, _ exchange: NetworkExchange) {
         guard phase == .open, let session else { return stream.refused() }
-        let request = exchange.request
-        let number = request.wireHead.withUnsafeReadableBytes { bytes in
+        guard !stream.opensTunnel || session.allowsExtendedConnect else { return stream.tunnelRefused() }
+        let number = exchange.request.wireHead.withUnsafeReadableBytes { bytes in
             head.read(bytes)
-            collectFields(bytes)
+            collectFields(bytes, opensTunnel: stream.opensTunnel)
             return session.submit(fields, hasBody: !stream.requestIsComplete, stream)
         }
         guard number > 0 else {
@@ -98,17 +122,22 @@ final class HTTP2Connection: ChannelInboundHandler {
         streams[number] = stream
         frameLimit.requestStarted()
         scheduleFlush()
-        exchange.started(on: self, stream: number, reused: reused)
+        exchange.started(on: self, stream: number, reused: stream.isReused)
         stream.beginExpectation()
     }
 
-    /// Collects the fields of a request. RFC 9113 section 8.3.1.
-    private func collectFields(_ bytes: UnsafeRawBufferPointer) {
+    /// Collects the fields of a request. RFC 9113 section 8.3.1, RFC 8441 section 4.
+    private func collectFields(_ bytes: UnsafeRawBufferPointer, opensTunnel: Bool) {
         fields.removeAll(keepingCapacity: true)
         func append(_ name: StaticString, _ value: Range<Int>) {
             fields.append(HTTP2Session.field(name, UnsafeRawBufferPointer(rebasing: bytes[value])))
         }
-        append(":method", head.method)
+        if opensTunnel {
+            fields.append(HTTP2Session.field(":method", "CONNECT"))
+            fields.append(HTTP2Session.field(":protocol", "websocket"))
+        } else {
+            append(":method", head.method)
+        }
         fields.append(HTTP2Session.field(":scheme", host.origin.isTLS ? "https" : "http"))
         append(":authority", head.authority)
         append(":path", head.path)
@@ -217,7 +246,22 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     func settingsReceived() {
+        guard phase != .closed, let session else { return }
+        hasSettings = true
+        settingsTimer?.cancel()
+        host.acceptsTunnels = session.allowsExtendedConnect
+        submitTunnels()
         if phase == .open { transport.streamLimitChanged(self) }
+    }
+
+    /// Sends the requests that have waited for the server's SETTINGS.
+    private func submitTunnels() {
+        while tunnelsWaiting > 0 {
+            if let stream = streams.removeValue(forKey: -tunnelsWaiting), let exchange = stream.exchange {
+                submit(stream, exchange)
+            }
+            tunnelsWaiting -= 1
+        }
     }
 
     func goAwayReceived(lastStream: Int32, _ error: HTTP2ErrorCode) {
@@ -277,6 +321,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     @discardableResult
     private func end() -> [HTTP2Stream] {
         phase = .closed
+        settingsTimer?.cancel()
         let ended = Array(streams.values)
         streams = [:]
         context?.close(promise: nil)
@@ -289,7 +334,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         let failed = end()
         transport.lost(self)
         for stream in failed.sorted(by: { $0.number < $1.number }) {
-            stream.connectionFailed(error, wasWritten: stream.number <= lastWritten)
+            stream.connectionFailed(error, wasWritten: stream.number > 0 && stream.number <= lastWritten)
         }
     }
 
@@ -326,6 +371,8 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// Servers close connections with frequent PINGs.
     private static let pingInterval = TimeAmount.seconds(10)
+    /// The default timeout of the server's SETTINGS.
+    private static let settingsTime = TimeAmount.seconds(30)
     private static let streamWindow = 256 * 1024
     private static let connectionWindow = ReceiveWindow(size: 1024 * 1024, maximum: 16 * 1024 * 1024)
     static let window = ReceiveWindow(size: streamWindow, maximum: 8 * 1024 * 1024)

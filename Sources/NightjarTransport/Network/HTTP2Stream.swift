@@ -21,7 +21,9 @@ final class HTTP2Stream: ExchangeCarrier {
     /// The key in the connection's table.
     var key: Int32 = 0
     private(set) var exchange: NetworkExchange?
-    private let isReused: Bool
+    let isReused: Bool
+    /// Whether the request opens a WebSocket. RFC 8441.
+    let opensTunnel: Bool
     private var reader: HTTP2ResponseReader
     private var window = HTTP2Connection.window
     /// The unsent part of the request body; nil if there is none.
@@ -46,7 +48,9 @@ final class HTTP2Stream: ExchangeCarrier {
         self.connection = connection
         isReused = reused
         let request = exchange.request
-        reader = HTTP2ResponseReader(method: request.method, limits: connection.transport.decoderLimits)
+        opensTunnel = if case .upgrade = request.body { true } else { false }
+        reader = HTTP2ResponseReader(
+            method: request.method, opensTunnel: opensTunnel, limits: connection.transport.decoderLimits)
         let body = OutgoingBody(unframed: request.body, request.framing)
         requestIsComplete = body.isComplete
         if !requestIsComplete {
@@ -160,7 +164,9 @@ final class HTTP2Stream: ExchangeCarrier {
                 perform(expectation?.received(status: head.status))
             case .head(let head):
                 guard perform(expectation?.received(status: head.status)) else { return }
+                let isAccepted = opensTunnel && head.status == 101
                 receiver?.exchangeReceived(head: head)
+                if opensTunnel { endUpgrade(isAccepted) }
                 if endsStream { ended() }
             case .end(let trailers): deliver(.end(trailers))
             }
@@ -190,6 +196,14 @@ final class HTTP2Stream: ExchangeCarrier {
             return fail(error, .protocolError)
         }
         deliver(.end(Headers()))
+    }
+
+    /// After an accepted upgrade, requests the first bytes to send. A refused upgrade leaves a response as any other.
+    private func endUpgrade(_ isAccepted: Bool) {
+        guard exchange != nil else { return }
+        guard isAccepted else { return dropBody() }
+        outgoing?.upgraded()
+        resumeBody()
     }
 
     // MARK: Pausing
@@ -271,6 +285,22 @@ final class HTTP2Stream: ExchangeCarrier {
         lose(
             NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send), .goAway,
             wasStarted: false)
+    }
+
+    /// Reports that the server does not accept WebSockets over HTTP/2.
+    func tunnelRefused() {
+        hasSlot = false
+        connection.releaseUnused()
+        guard connection.host.versions == .http2 else {
+            return lose(
+                NightjarError(.connectionLost, "the server accepts WebSockets only over HTTP/1.1", phase: .send),
+                .http11Required, wasStarted: false)
+        }
+        lose(
+            NightjarError(
+                .protocol,
+                "the server does not accept WebSockets over HTTP/2 (RFC 8441), and http.versions excludes HTTP/1.1",
+                phase: .send), wasStarted: false)
     }
 
     /// Reports that the server has reset the stream, or that a GOAWAY frame excludes it.

@@ -88,7 +88,12 @@ final class NetworkExchange: Exchange {
     }
 
     private func sendAgain() {
-        if let other = transport.http1Host(insteadOf: host) { host = other }
+        do throws(NightjarError) {
+            host = try transport.host(for: request)
+        } catch {
+            end()?.exchangeFailed(error)
+            return
+        }
         state = .acquiring
         transport.acquire(for: self, fresh: true)
     }

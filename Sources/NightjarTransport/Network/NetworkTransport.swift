@@ -96,20 +96,25 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     // MARK: Finding a connection
 
-    private func host(for request: PreparedRequest) throws(NightjarError) -> Host {
+    func host(for request: PreparedRequest) throws(NightjarError) -> Host {
         let host = try host(for: request.origin)
-        if let other = http1Host(insteadOf: host) { return other }
-        guard case .upgrade = request.body else { return host }
-        // A proxy that forwards requests does not forward upgrades (RFC 6455 section 4.1), and HTTP/2 has none.
-        if case .forwarded = host.route {} else if host.versions == .http1 { return host }
+        if host.requiresHTTP1 {
+            let other = try self.host(for: request.origin, usesHTTP1: true)
+            other.http1Reason = "the server requires it"
+            return other
+        }
+        guard case .upgrade = request.body, !acceptsUpgrades(host) else { return host }
         return try self.host(for: request.origin, usesHTTP1: true)
     }
 
-    /// Returns the host for requests that require HTTP/1.1, or nil if the requests can use `host`.
-    func http1Host(insteadOf host: Host) -> Host? {
-        guard host.requiresHTTP1, let other = try? self.host(for: host.origin, usesHTTP1: true) else { return nil }
-        other.http1Reason = "the server requires it"
-        return other
+    private func acceptsUpgrades(_ host: Host) -> Bool {
+        // A proxy that forwards requests does not forward upgrades (RFC 6455 section 4.1).
+        if case .forwarded = host.route { return false }
+        return switch host.versions {
+        case .http1, .http2: true
+        // Few servers accept WebSockets over HTTP/2, so HTTP/1.1 is used until a connection shows that the server does.
+        case .negotiated: host.acceptsTunnels == true
+        }
     }
 
     private func host(for origin: Origin, usesHTTP1: Bool = false) throws(NightjarError) -> Host {

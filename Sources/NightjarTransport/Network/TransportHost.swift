@@ -9,6 +9,8 @@ final class TransportHost {
     let versions: HTTPVersions
     /// Whether the server has reported that it requires HTTP/1.1. Requests then use another host.
     var requiresHTTP1 = false
+    /// Whether the server accepts WebSockets over HTTP/2 (RFC 8441), by the SETTINGS of the last connection. Nil: unknown.
+    var acceptsTunnels: Bool?
     /// Why connections use HTTP/1.1, if HTTP/2 is enabled but not possible.
     var http1Reason: String?
     var pool: NetworkTransport.Pool

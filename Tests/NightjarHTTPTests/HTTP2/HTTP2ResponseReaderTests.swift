@@ -27,6 +27,28 @@ import Testing
         HTTP2ResponseReader(method: method, limits: HTTP1ResponseDecoder.Limits())
     }
 
+    @Test("RFC 8441 section 5: an accepted extended CONNECT has no Content-Length", arguments: ["200", "204"])
+    func acceptedTunnelIsReportedAs101(status: String) throws {
+        var reader = HTTP2ResponseReader(method: .get, opensTunnel: true, limits: HTTP1ResponseDecoder.Limits())
+        guard case .head(let head) = try section([(":status", status), ("content-length", "1")], in: &reader) else {
+            Issue.record("expected a head")
+            return
+        }
+        #expect(head.status == 101 && head.version == .http2)
+        try reader.received(1000)
+        try reader.end()
+    }
+
+    @Test func refusedTunnelIsAResponse() throws {
+        var reader = HTTP2ResponseReader(method: .get, opensTunnel: true, limits: HTTP1ResponseDecoder.Limits())
+        guard case .head(let head) = try section([(":status", "403"), ("content-length", "2")], in: &reader) else {
+            Issue.record("expected a head")
+            return
+        }
+        #expect(head.status == 403)
+        #expect(throws: NightjarError.self) { try reader.received(3) }
+    }
+
     @Test func responseHasHeadBodyAndTrailers() throws {
         var reader = reader()
         guard case .informational(let hint) = try section([(":status", "103"), ("link", "</a>")], in: &reader),
