@@ -106,7 +106,7 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     private func submit(_ stream: HTTP2Stream, _ exchange: NetworkExchange) {
         guard phase == .open, let session else { return stream.refused() }
-        guard !stream.opensTunnel || session.allowsExtendedConnect else { return stream.tunnelRefused() }
+        guard !stream.opensTunnel || session.allowsExtendedConnect else { return stream.tunnelRejected() }
         let number = exchange.request.wireHead.withUnsafeReadableBytes { bytes in
             head.read(bytes)
             collectFields(bytes, opensTunnel: stream.opensTunnel)

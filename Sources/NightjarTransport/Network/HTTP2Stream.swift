@@ -288,7 +288,7 @@ final class HTTP2Stream: ExchangeCarrier {
     }
 
     /// Reports that the server does not accept WebSockets over HTTP/2.
-    func tunnelRefused() {
+    func tunnelRejected() {
         hasSlot = false
         connection.releaseUnused()
         guard connection.host.versions == .http2 else {

@@ -39,7 +39,7 @@ import Testing
         try reader.end()
     }
 
-    @Test func refusedTunnelIsAResponse() throws {
+    @Test func rejectedTunnelIsAResponse() throws {
         var reader = HTTP2ResponseReader(method: .get, opensTunnel: true, limits: HTTP1ResponseDecoder.Limits())
         guard case .head(let head) = try section([(":status", "403"), ("content-length", "2")], in: &reader) else {
             Issue.record("expected a head")
