@@ -101,7 +101,20 @@ extension OriginPool {
         return removed
     }
 
-    // MARK: Confirmation after a change of the network
+    // MARK: Confirmation after a change of the network or a long idle time
+
+    /// Returns the shared connections that no exchange has used since `moment` or longer. They get no further exchange
+    /// before ``confirmShared(_:)``.
+    @inlinable
+    public mutating func distrustShared(idleSince moment: Moment) -> [SharedConnection] {
+        var found: [SharedConnection] = []
+        for index in shared.indices where !shared[index].isSuspect {
+            guard let since = shared[index].idleSince, since <= moment else { continue }
+            shared[index].isSuspect = true
+            found.append(shared[index].connection)
+        }
+        return found
+    }
 
     /// Reports that the network has changed. The shared connections get no further exchange before
     /// ``confirmShared(_:)``.

@@ -5,6 +5,7 @@ extension NetworkTransport {
     func connected(_ attempt: ConnectionAttempt, _ connection: HTTP2Connection) {
         attempts[ObjectIdentifier(attempt)] = nil
         sharedConnections[ObjectIdentifier(connection)] = connection
+        watchNetwork(for: connection.host)
         let waiters = attempt.host.pool.connected(
             connection, streams: connection.maximumStreams, now: clock.now)
         start(waiters, on: connection)
@@ -37,5 +38,6 @@ extension NetworkTransport {
     func lost(_ connection: HTTP2Connection) {
         guard sharedConnections.removeValue(forKey: ObjectIdentifier(connection)) != nil else { return }
         connect(connection.host, connection.host.pool.remove(connection))
+        armExpiry()
     }
 }

@@ -147,6 +147,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         let host = exchange.host
         if sleep.mayHaveOccurred(at: clock.now) { networkChanged() }
         if host.pool.hasUnconfirmed { confirmIdle(of: host) }
+        if host.versions != .http1, !host.isLocal { probeLongIdle(host) }
         switch host.pool.acquire(exchange, fresh: fresh) {
         case .use(let connection):
             exchange.start(on: connection, reused: true)
@@ -239,7 +240,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         case .assign(let exchange): exchange.start(on: connection, reused: reused)
         case .park:
             connection.host.pool.park(connection, now: clock.now)
-            if !connection.host.isLocal, !watch.isActive { watchNetwork() }
+            watchNetwork(for: connection.host)
             armExpiry()
         }
     }
@@ -303,13 +304,17 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     func armExpiry() {
         guard expiry == nil, !isShutDown else { return }
         let moments = hosts.values.flatMap { [$0.pool.oldestIdle, $0.pool.oldestIdleShared] }
-        guard let oldest = moments.compactMap({ $0 }).min() else { return watch.stop() }
+        guard let oldest = moments.compactMap({ $0 }).min() else {
+            if !sharedConnections.values.contains(where: { !$0.host.isLocal }) { watch.stop() }
+            return
+        }
         expiry = loop.scheduleTask(deadline: oldest + lifetime) { self.expire() }
     }
 
-    /// Starts to observe the network. After a change, idle connections to other machines are probed before
-    /// they are reused.
-    private func watchNetwork() {
+    /// Starts to observe the network if a host is on another machine. After a change, idle and shared connections are
+    /// probed before they are used.
+    func watchNetwork(for host: Host) {
+        guard !host.isLocal, !watch.isActive else { return }
         watch.start { [self] change in
             if change.pathChanged { networkChanged() }
         }
@@ -352,7 +357,19 @@ extension NetworkTransport {
         }
         probeEnd?.cancel()
         probeEnd = nil
-        guard isProbing, !isShutDown else { return }
+        if isProbing { scheduleEndOfProbing() }
+    }
+
+    /// Probes the shared connections of a host that have been idle for a long time. A router may have forgotten them.
+    private func probeLongIdle(_ host: Host) {
+        for connection in host.pool.distrustShared(idleSince: clock.now - NetworkTransport.longIdleTime) {
+            // Without a PING, the server has responded to one within the last seconds.
+            if connection.ping() { scheduleEndOfProbing() } else { confirmed(connection) }
+        }
+    }
+
+    private func scheduleEndOfProbing() {
+        guard probeEnd == nil, !isShutDown else { return }
         probeEnd = loop.scheduleTask(in: NetworkTransport.probeTime) { self.endProbing() }
     }
 
@@ -376,6 +393,8 @@ extension NetworkTransport {
         }
     }
 
+    /// Some routers forget connections after half a minute without traffic.
+    private static let longIdleTime = TimeAmount.seconds(30)
     /// A peer that does not respond to three probes within this time is lost.
     private static let probeTime = TimeAmount.seconds(4)
 }

@@ -117,6 +117,18 @@ private typealias Pool = OriginPool<Connection, SharedConnection, Caller, Int>
         #expect(shares(pool.acquire(Caller()), connection))
     }
 
+    @Test func connectionIsSuspectAfterALongIdleTime() {
+        var (pool, connection) = pool(streams: 2, limit: 1)
+        #expect(shares(pool.acquire(Caller()), connection))
+        #expect(pool.distrustShared(idleSince: 100).isEmpty)
+        _ = pool.released(connection, now: 5)
+        #expect(pool.distrustShared(idleSince: 4).isEmpty)
+        #expect(pool.distrustShared(idleSince: 5).first === connection)
+        #expect(pool.distrustShared(idleSince: 5).isEmpty)
+        #expect(waits(pool.acquire(Caller())))
+        #expect(pool.confirmShared(connection).count == 1)
+    }
+
     @Test func failureConcernsAllThatWait() {
         var pool = Pool(limit: 4, sharing: .always)
         let first = ticket(pool.acquire(Caller()))
