@@ -267,9 +267,9 @@ testing.test("device flow: a user authorizes the program elsewhere, and a failed
 end)
 
 testing.test("authorization code flow: log_in obtains a token with the code from the browser", function(t)
-  -- The script acts as the browser.
+  -- The script acts as the browser. Without TLS, browsers use HTTP/1.1.
   local api = authorization_code()
-  local browser, visit = nightjar.client {}, nil
+  local browser, visit = nightjar.client { http = { versions = { "1.1" } } }, nil
   api:log_in { prompt = function(info)
     t:equal(info.user_code, nil)
     visit = nightjar.spawn(function() browser:get(info.url) end)

@@ -1,6 +1,9 @@
 -- Shared functions of the test scripts: require "check".
 local check = {}
 
+-- The version of HTTP that the clients of the tests use. Tests/HTTP2/over_http2.lua sets it to "2".
+check.http_version = "1.1"
+
 -- Checks that a and b are equal (==).
 function check.equal(a, b)
   if a ~= b then error(("got %s, expected %s"):format(tostring(a), tostring(b)), 2) end

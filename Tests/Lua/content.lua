@@ -32,8 +32,9 @@ testing.test("the error message of the server is found in each common format", f
   t:equal(err.details.code, nil)
   t:equal(#err.details.fields, 0)
   t:truthy(rawequal(err.details, err.details))
-  t:equal(
-    err.message, [[GET returned 422 Unprocessable Entity: "The article is not valid. The title must not be empty."]])
+  -- The demo API sends the former phrase of 422. HTTP/2 has no phrases, and the message then has the registered one.
+  local phrase = check.http_version == "1.1" and "Unprocessable Entity" or "Unprocessable Content"
+  t:equal(err.message, "GET returned 422 " .. phrase .. ': "The article is not valid. The title must not be empty."')
   err = failure "errors-objects"
   t:equal(err.details.fields[1].name, "title")
   t:equal(err.details.fields[1].message, "The title must not be empty.")

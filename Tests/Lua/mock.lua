@@ -45,7 +45,7 @@ end)
 
 test("a route with several responses returns them in order", function(t)
   local mock, api = articles(t)
-  fails("server", "POST returned 503", function() api:post("/articles", { json = { title = "Hi", n = 1 } }) end)
+  fails("server", "POST returned 503 Service Unavailable", function() api:post("/articles", { json = { title = "Hi", n = 1 } }) end)
   t:equal(api:post("/articles", { json = { title = "Hi" } }).body, "made")
   t:equal(mock:calls("make")[1].json.n, 1)
 end)

@@ -190,12 +190,12 @@ test("the error has the code and the message of an XML body", function(t)
     .. "<Error><Code>NoSuchKey</Code><Message>The key &lt;a&gt; does not exist.</Message></Error>" }
   t:equal(xml.details.code, "NoSuchKey")
   t:equal(xml.details.message, "The key <a> does not exist.")
-  t:equal(xml.message, 'GET returned 404: "The key <a> does not exist. (NoSuchKey)"')
+  t:equal(xml.message, 'GET returned 404 Not Found: "The key <a> does not exist. (NoSuchKey)"')
 end)
 
 test("the error has the message of a plain text body", function(t)
   local plain = failure { status = 400, headers = { ["Content-Type"] = "text/plain" }, body = "bad range\n" }
-  t:equal(plain.message, 'GET returned 400: "bad range"')
+  t:equal(plain.message, 'GET returned 400 Bad Request: "bad range"')
 end)
 
 test("the error has the required authentication, and does not repeat credentials", function(t)
@@ -204,7 +204,7 @@ test("the error has the required authentication, and does not repeat credentials
     json = { errcode = "M_UNKNOWN_TOKEN", error = "unknown k3y-99999" },
   }
   t:equal(denied.message,
-    'GET returned 401: "unknown *** (M_UNKNOWN_TOKEN)"; the server requires Bearer (realm "api")')
+    'GET returned 401 Unauthorized: "unknown *** (M_UNKNOWN_TOKEN)"; the server requires Bearer (realm "api")')
   t:equal(denied.details.code, "M_UNKNOWN_TOKEN")
 end)
 

@@ -3,9 +3,10 @@ import NightjarHTTP
 extension NightjarError {
     /// The error of a call whose response has an unexpected status. Includes the reason that the response gives.
     init(unexpected response: Response, to method: Method) {
-        let reason = response.head.reason.isEmpty ? "" : " \(response.head.reason)"
+        let phrase = response.head.reason.isEmpty ? ReasonPhrase.of(response.status) : response.head.reason
+        let reason = phrase.isEmpty ? "" : " \(phrase)"
         let details = ErrorBody(response)
-        let summary = details?.summary(excluding: response.head.reason) ?? ""
+        let summary = details?.summary(excluding: phrase) ?? ""
         var explanation = summary.isEmpty ? "" : ": " + quoted(summary, limit: NightjarError.longestSummary)
         if let challenge = ErrorBody.challenge(of: response) { explanation += "; the server requires \(challenge)" }
         self.init(

@@ -32,19 +32,18 @@ enum OrderDrop: CaseIterable {
         return allCases.randomElement(using: &random)
     }
 
-    /// Truncates the body to half of its Content-Length.
+    /// Closes the connection after half of the body. HTTP/2: resets the stream.
     static func cut(_ response: inout Response) {
         guard case .bytes(let bytes) = response.body else { return }
         let half = bytes.getSlice(at: bytes.readerIndex, length: bytes.readableBytes / 2) ?? ByteBuffer()
-        response.body = .source(OneBuffer(bytes: half), length: bytes.readableBytes)
-        response.closesConnection = true
+        response.body = .source(HalfBody(bytes: half), length: bytes.readableBytes)
     }
 
-    private struct OneBuffer: BodySource {
+    private struct HalfBody: BodySource {
         var bytes: ByteBuffer?
 
         mutating func next() -> BodyPart {
-            bytes.take().map(BodyPart.bytes) ?? .end(trailers: nil)
+            bytes.take().map(BodyPart.bytes) ?? .cut
         }
     }
 }

@@ -26,6 +26,12 @@ static int checks_failed;
     }                                                                                              \
   } while (0)
 
+/* The version of HTTP that the tests use, as nj_response_http_version returns it. Tests/ABI/run sets the variable. */
+static inline int expected_http_version(void) {
+  const char *version = getenv("NIGHTJAR_TEST_HTTP");
+  return version && strcmp(version, "2") == 0 ? 20 : 11;
+}
+
 #define FINISH() return checks_failed ? 1 : 0
 
 #endif

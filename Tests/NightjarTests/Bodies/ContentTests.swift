@@ -73,10 +73,12 @@ import Testing
             #"{"title": "Not valid", "detail": "two\nfields", "errors": [{"field": "title", "message": "is empty"}]}"#)
         #expect(error?.details?.title == "Not valid")
         #expect(error?.details?.fields == [.init("title", "is empty")])
-        #expect(error?.message == #"GET returned 422: "Not valid: two\nfields; title: is empty""#)
+        #expect(error?.message == #"GET returned 422 Unprocessable Content: "Not valid: two\nfields; title: is empty""#)
         let long = try await outcome(500, #"{"message": "\#(String(repeating: "x", count: 5000))"}"#)
         #expect(long?.message.utf8.count ?? 0 < 250)
         let nothing = try await outcome(500, "<html>")
-        #expect(nothing?.details == nil && nothing?.message == "GET returned 500")
+        #expect(nothing?.details == nil && nothing?.message == "GET returned 500 Internal Server Error")
+        let unregistered = try await outcome(499, "")
+        #expect(unregistered?.message == "GET returned 499")
     }
 }
