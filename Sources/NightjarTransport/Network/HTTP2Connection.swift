@@ -24,7 +24,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     private(set) var context: ChannelHandlerContext?
     private var output: HTTP2Output
     /// The streams whose responses have not ended.
-    private var streams: [Int32: HTTP2Stream] = [:]
+    private var streams: [HTTP2Stream] = []
     private var head = HTTP2RequestHead()
     private var fields: [ch2_field] = []
     private var frameLimit = HTTP2FrameLimit()
@@ -33,6 +33,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var input = ByteBuffer()
     private var inputBase: UnsafeRawPointer?
     private var isReceiving = false
+    /// The time of the read in progress.
+    private var readTime: UInt64 = 0
     private var isFlushScheduled = false
     /// Whether the connection has carried an exchange.
     private(set) var isReused = false
@@ -91,8 +93,8 @@ final class HTTP2Connection: ChannelInboundHandler {
             return stream.refused()
         }
         stream.number = number
-        stream.key = number
-        streams[number] = stream
+        stream.place = streams.count
+        streams.append(stream)
         frameLimit.requestStarted()
         scheduleFlush()
         stream.beginExpectation()
@@ -117,13 +119,17 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     /// Releases the stream slot of an exchange that was cancelled before it used the slot.
-    func releaseUnused() { transport.releasedStream(self) }
+    func releaseUnused() { transport.releasedStream(self, isIdle: streams.isEmpty) }
 
     /// Removes a stream whose exchange has ended, and releases its slot.
     func remove(_ stream: HTTP2Stream) {
-        let wasPresent = streams.removeValue(forKey: stream.key) != nil
-        guard phase != .closed, wasPresent else { return }
-        transport.releasedStream(self)
+        let place = stream.place
+        guard place < streams.count, streams[place] === stream, let last = streams.popLast() else { return }
+        if last !== stream {
+            streams[place] = last
+            last.place = place
+        }
+        transport.releasedStream(self, isIdle: streams.isEmpty)
         closeIfDrained()
     }
 
@@ -169,6 +175,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         defer { transport.clock.release() }
         input = unwrapInboundIn(data)
         isReceiving = true
+        readTime = transport.clock.now.uptimeNanoseconds
         let error = input.withUnsafeReadableBytes { bytes in
             inputBase = bytes.baseAddress
             return session.receive(bytes)
@@ -182,8 +189,11 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// Returns whether the server may send another frame.
     func received(_ type: UInt8, flags: UInt8, length: Int) -> Bool {
-        frameLimit.received(type: type, flags: flags, length: length, at: transport.clock.now.uptimeNanoseconds)
+        frameLimit.received(type: type, flags: flags, length: length, at: readTime)
     }
+
+    /// The present time in nanoseconds.
+    var now: UInt64 { isReceiving ? readTime : transport.clock.now.uptimeNanoseconds }
 
     /// Fails if the session has found a violation of the protocol. Its GOAWAY frame has been written.
     private func failIfEnded() {
@@ -202,7 +212,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// Enlarges the window of the connection if it limits the rate.
     func consumed(_ count: Int) {
         guard window.canGrow else { return }
-        if let size = window.consumed(count, at: transport.clock.now.uptimeNanoseconds, roundTrip: roundTrip) {
+        if let size = window.consumed(count, at: now, roundTrip: roundTrip) {
             session?.setWindow(0, size)
         }
     }
@@ -257,8 +267,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     @discardableResult
     private func end() -> [HTTP2Stream] {
         phase = .closed
-        let ended = Array(streams.values)
-        streams = [:]
+        let ended = streams
+        streams = []
         context?.close(promise: nil)
         return ended
     }
