@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-HTTP, HTTPS, ECHO = (os.environ[f"NIGHTJAR_{name}_URL"] for name in ("HTTP", "HTTPS", "ECHO"))
+HTTP, HTTPS, HTTP2, ECHO = (os.environ[f"NIGHTJAR_{name}_URL"] for name in ("HTTP", "HTTPS", "HTTP2", "ECHO"))
 
 
 class Benchmark:
@@ -52,6 +52,7 @@ BENCHMARKS = {
     "cache-hit": Benchmark("wall_us", "wall_us_per_call", 300_000, 5_000, program("cached", f"{HTTP}/cached")),
     "blocking": Benchmark("wall_us", "wall_us_per_request", 10_000, 1_000, program("blocking", f"{HTTP}/1k")),
     "http1-tls": Benchmark("cpu_us", "cpu_us_per_request", 30_000, 1_000, program("many", f"{HTTPS}/1k")),
+    "http2": Benchmark("cpu_us", "cpu_us_per_request", 100_000, 2_000, program("http2", f"{HTTP2}/1k")),
     "handshake": Benchmark("cpu_us", "cpu_us_per_connection", 300, 20, program("handshake", f"{HTTPS}/close")),
     "lua": Benchmark("cpu_us", "cpu_us_per_request", 30_000, 1_000, script("nightjar.lua")),
     "websocket": Benchmark(

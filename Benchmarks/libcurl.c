@@ -11,6 +11,7 @@ static const char *url;
 static long total, failed;
 static int epoll_fd;
 static long timeout_ms = -1;
+static long version = CURL_HTTP_VERSION_1_1;
 
 static size_t collect(char *bytes, size_t size, size_t count, void *context) {
   (void)bytes;
@@ -26,7 +27,8 @@ static size_t write_part(char *bytes, size_t size, size_t count, void *context) 
 static CURL *easy(size_t *received) {
   CURL *handle = curl_easy_init();
   curl_easy_setopt(handle, CURLOPT_URL, url);
-  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+  curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, version);
+  curl_easy_setopt(handle, CURLOPT_PIPEWAIT, 1L);
   curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, collect);
   curl_easy_setopt(handle, CURLOPT_WRITEDATA, received);
   curl_easy_setopt(handle, CURLOPT_FAILONERROR, 1L);
@@ -50,7 +52,14 @@ static int on_timer(CURLM *multi, long timeout, void *context) {
   return 0;
 }
 
-static void many(void) {
+/* Returns whether a transfer has received a response in the required version of HTTP. */
+static int has_succeeded(CURL *handle, CURLcode result) {
+  long seen = 0;
+  curl_easy_getinfo(handle, CURLINFO_HTTP_VERSION, &seen);
+  return result == CURLE_OK && (seen == CURL_HTTP_VERSION_2_0) == (version != CURL_HTTP_VERSION_1_1);
+}
+
+static CURLM *many(void) {
   static size_t received[64];
   double cpu = 0, wall = 0;
   long started = 64, finished = 0, from = 0;
@@ -61,6 +70,8 @@ static void many(void) {
   curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, on_socket);
   curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, on_timer);
   curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, 64L);
+  curl_multi_setopt(multi, CURLMOPT_PIPELINING, CURLPIPE_MULTIPLEX);
+  if (version != CURL_HTTP_VERSION_1_1) curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, 1L);
   for (int i = 0; i < 64; i++) curl_multi_add_handle(multi, easy(&received[i]));
   while (finished < total) {
     struct epoll_event events[64];
@@ -77,8 +88,8 @@ static void many(void) {
     int left;
     while ((message = curl_multi_info_read(multi, &left))) {
       if (message->msg != CURLMSG_DONE) continue;
-      if (message->data.result != CURLE_OK) failed++;
       CURL *handle = message->easy_handle;
+      if (!has_succeeded(handle, message->data.result)) failed++;
       finished++;
       curl_multi_remove_handle(multi, handle);
       if (started < total) started++, curl_multi_add_handle(multi, handle);
@@ -86,6 +97,34 @@ static void many(void) {
     }
   }
   report((cpu_us() - cpu) / (double)(finished - from), (wall_us() - wall) / (double)(finished - from));
+  return multi;
+}
+
+/* Keeps the start of a body as text. */
+static size_t keep(char *bytes, size_t size, size_t count, void *context) {
+  snprintf(context, 64, "%.*s", (int)(size * count), bytes);
+  return size * count;
+}
+
+/* As `many`, over one connection of HTTP/2. The server confirms that all requests have used the same connection. */
+static void http2(void) {
+  version = CURL_HTTP_VERSION_2TLS;
+  CURLM *multi = many();
+  char address[256], expected[64], seen[64] = "no response";
+  snprintf(address, sizeof address, "%.*s/connection", (int)(strrchr(url, '/') - url), url);
+  snprintf(expected, sizeof expected, "HTTP/2.0 %ld", total + 1);
+  CURL *handle = easy(NULL);
+  curl_easy_setopt(handle, CURLOPT_URL, address);
+  curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, keep);
+  curl_easy_setopt(handle, CURLOPT_WRITEDATA, seen);
+  curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, NULL);
+  curl_multi_add_handle(multi, handle);
+  int running = 1;
+  while (running) {
+    curl_multi_perform(multi, &running);
+    curl_multi_poll(multi, NULL, 0, running ? 100 : 0, NULL);
+  }
+  if (strcmp(seen, expected) != 0) fprintf(stderr, "%s, not %s\n", seen, expected), failed++;
 }
 
 static void perform(CURL *handle, long count) {
@@ -166,6 +205,7 @@ int main(int argc, char **argv) {
   total = atol(argv[3]);
   curl_global_init(CURL_GLOBAL_DEFAULT);
   if (strcmp(argv[1], "many") == 0) many();
+  else if (strcmp(argv[1], "http2") == 0) http2();
   else if (strcmp(argv[1], "blocking") == 0) blocking(0);
   else if (strcmp(argv[1], "handshake") == 0) blocking(1);
   else if (strcmp(argv[1], "download") == 0) download(argv[4]);

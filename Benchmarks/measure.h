@@ -60,10 +60,14 @@ static inline void report_growth(holdings before) {
          (now.allocated - before.allocated) / (double)connections);
 }
 
+/* The resident memory after a tenth of a run, in KiB; 0 if it was not measured. */
+static double early_kib;
+
 /* Prints one line of names and numbers, which scripts/bench reads. */
 static inline void report(double cpu, double wall) {
-  printf("{\"cpu_us\": %.3f, \"wall_us\": %.3f, \"rss_kib\": %.0f, \"peak_kib\": %.0f}\n", cpu, wall,
-         memory_kib("VmRSS:"), memory_kib("VmHWM:"));
+  double now = memory_kib("VmRSS:");
+  printf("{\"cpu_us\": %.3f, \"wall_us\": %.3f, \"rss_kib\": %.0f, \"peak_kib\": %.0f, \"growth_kib\": %.0f}\n", cpu,
+         wall, now, memory_kib("VmHWM:"), early_kib ? now - early_kib : 0);
 }
 
 /* Requests before the measurement. */

@@ -9,6 +9,7 @@ static nj_client *client;
 static nj_queue *queue;
 static nj_request *request;
 static long total, started, finished, failed;
+static int version = 11; /* of HTTP, which each response must have */
 
 /* All policies that a careful program enables. None of them acts while all calls succeed. */
 static const char policies[] =
@@ -16,9 +17,14 @@ static const char policies[] =
   "\"circuit_breaker\":true,\"coalesce\":false,"
   "\"auth\":{\"type\":\"oauth2\",\"token_url\":\"/token\",\"access_token\":\"token\",\"refresh_token\":\"token\"}}";
 
+static void merge(nj_config *config, const char *options) {
+  nj_error *err = NULL;
+  if (nj_config_merge_json(config, options, strlen(options), &err) != NJ_OK)
+    fprintf(stderr, "%s\n", nj_error_message(err)), exit(1);
+}
+
 static nj_config *configuration(const char *mode, const char *url) {
   nj_config *config = nj_config_new();
-  nj_error *err = NULL;
   int is_cached = strcmp(mode, "cached") == 0 || strcmp(mode, "uncached") == 0;
   const char *options = strcmp(mode, "policies") == 0   ? policies
                         : strcmp(mode, "coalesce") == 0 ? "{\"coalesce\":true}"
@@ -26,9 +32,9 @@ static nj_config *configuration(const char *mode, const char *url) {
                                                         : NULL;
   if (options) {
     nj_config_set_base_url(config, url);
-    if (nj_config_merge_json(config, options, strlen(options), &err) != NJ_OK)
-      fprintf(stderr, "%s\n", nj_error_message(err)), exit(1);
+    merge(config, options);
   }
+  if (version == 20) merge(config, "{\"http\":{\"versions\":[\"2\"]}}");
   if (getenv("NIGHTJAR_CA_FILE")) nj_config_set_ca_file(config, getenv("NIGHTJAR_CA_FILE"));
   return config;
 }
@@ -36,8 +42,10 @@ static nj_config *configuration(const char *mode, const char *url) {
 static void start(void);
 
 static void done(void *context, nj_task *task, const nj_response *res, const nj_error *err) {
-  (void)context, (void)task, (void)res;
+  (void)context, (void)task;
   if (err && failed++ == 0) fprintf(stderr, "%s\n", nj_error_message(err));
+  if (res && (nj_response_status(res) != 200 || nj_response_http_version(res) != version) && failed++ == 0)
+    fprintf(stderr, "status %d of HTTP version %d\n", nj_response_status(res), nj_response_http_version(res));
   finished++;
   if (started < total) start();
 }
@@ -56,8 +64,23 @@ static void many(void) {
   while (finished < total) {
     nj_queue_poll(queue, -1);
     if (!from && finished >= WARM_UP) from = finished, cpu = cpu_us(), wall = wall_us();
+    if (!early_kib && finished >= total / 10) early_kib = memory_kib("VmRSS:");
   }
   report((cpu_us() - cpu) / (double)(finished - from), (wall_us() - wall) / (double)(finished - from));
+}
+
+/* As `many`, over one connection of HTTP/2. The server confirms that all requests have used the same connection. */
+static void http2(const char *url) {
+  many();
+  char address[256], expected[64];
+  snprintf(address, sizeof address, "%.*s/connection", (int)(strrchr(url, '/') - url), url);
+  snprintf(expected, sizeof expected, "HTTP/2.0 %ld", total + 1);
+  nj_request *last = nj_request_new("GET", address);
+  nj_response *res = nj_client_send(client, last, NULL);
+  const char *seen = res ? nj_response_text(res, NULL) : NULL;
+  if (!seen || strcmp(seen, expected) != 0) fprintf(stderr, "%s, not %s\n", seen ? seen : "no response", expected), failed++;
+  nj_response_release(res);
+  nj_request_free(last);
 }
 
 /* All requests are concurrent and identical, so that they share one exchange. */
@@ -159,6 +182,7 @@ int main(int argc, char **argv) {
   if (argc < 4) return 2;
   total = atol(argv[3]);
   nj_error *err = NULL;
+  if (strcmp(argv[1], "http2") == 0 || strcmp(argv[1], "memory-http2") == 0) version = 20;
   nj_config *config = configuration(argv[1], argv[2]);
   if (strcmp(argv[1], "memory-flight") == 0 || strcmp(argv[1], "memory-tls") == 0) {
     nj_config_set_max_connections_per_host(config, 65536);
@@ -172,6 +196,7 @@ int main(int argc, char **argv) {
   queue = nj_queue_new();
   request = nj_request_new("GET", argv[2]);
   if (strcmp(argv[1], "many") == 0 || strcmp(argv[1], "policies") == 0 || strcmp(argv[1], "uncached") == 0) many();
+  else if (strcmp(argv[1], "http2") == 0) http2(argv[2]);
   else if (strcmp(argv[1], "coalesce") == 0) coalesce();
   else if (strcmp(argv[1], "blocking") == 0 || strcmp(argv[1], "cached") == 0) blocking();
   else if (strcmp(argv[1], "handshake") == 0) handshake(false);
@@ -179,11 +204,11 @@ int main(int argc, char **argv) {
   else if (strcmp(argv[1], "download") == 0) download(argv[4], argc > 5 ? argv[5] : "1");
   else if (strcmp(argv[1], "upload") == 0) upload(argv[4]);
   else if (strcmp(argv[1], "memory-idle") == 0) memory(0);
-  else if (strcmp(argv[1], "memory-flight") == 0) memory(1);
+  else if (strcmp(argv[1], "memory-flight") == 0 || strcmp(argv[1], "memory-http2") == 0) memory(1);
   else if (strcmp(argv[1], "memory-tls") == 0) memory_of_connections();
   else return 2;
   fflush(stdout);
-  if (strcmp(argv[1], "memory-flight") == 0) _exit(failed ? 1 : 0);
+  if (strcmp(argv[1], "memory-flight") == 0 || strcmp(argv[1], "memory-http2") == 0) _exit(failed ? 1 : 0);
   nj_client_free(client);
   nj_queue_free(queue);
   return failed ? 1 : 0;

@@ -14,7 +14,9 @@ import time
 PREFIX, *WORDS = sys.argv[1:]
 ROUNDS = int(WORDS[WORDS.index("--rounds") + 1]) if "--rounds" in WORDS else 5
 NAMES = [word for word in WORDS if not word.startswith("--") and not word.isdigit()]
-HTTP, HTTPS, RESUMING = (os.environ[f"NIGHTJAR_{name}_URL"] for name in ("HTTP", "HTTPS", "RESUMING"))
+HTTP, HTTPS, RESUMING, HTTP2, HTTP2_CLEAR = (
+    os.environ[f"NIGHTJAR_{name}_URL"] for name in ("HTTP", "HTTPS", "RESUMING", "HTTP2", "HTTP2_CLEAR")
+)
 ECHO, WWW = os.environ["NIGHTJAR_ECHO_URL"], os.environ["NIGHTJAR_WWW"]
 
 
@@ -106,6 +108,51 @@ def blocking():
 
 def http1_tls():
     compare("http1-tls", "cpu_us", "cpu_us_per_request", 0.5, *sides("many", f"{HTTPS}/1k", 50_000), "libcurl-multi")
+
+
+def h2load(url, count):
+    """Runs h2load on one connection and returns its CPU time per request. h2load reads and discards the responses."""
+    process = subprocess.Popen(
+        ["h2load", "-n", str(count), "-c", "1", "-m", "64", url], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0 or f"status codes: {count} 2xx" not in output or "Application protocol: h2" not in output:
+        sys.exit(f"bench: h2load failed:\n{output}")
+    return (usage.ru_utime + usage.ru_stime) * 1e6 / count
+
+
+def http2():
+    """64 requests in flight on one TLS connection. All clients check the version of HTTP and the number of connections."""
+    ours, theirs = sides("http2", f"{HTTP2}/1k", 100_000)
+    mine, others, floors = [], [], []
+    for _ in range(ROUNDS):
+        mine.append(measure(ours))
+        others.append(measure(theirs)["cpu_us"])
+        floors.append(h2load(f"{HTTP2}/1k", 100_000))
+    value, peer, floor = statistics.median(run["cpu_us"] for run in mine), statistics.median(others), statistics.median(floors)
+    report(
+        "http2", value, "libcurl-multi", peer, "cpu_us_per_request", 0.35, h2load=round(floor, 3),
+        h2load_ratio=round(floor / peer, 3))
+    growth = max(run["growth_kib"] for run in mine) / 1024
+    report("http2-growth", growth, None, None, "rss_mib_after_a_tenth_of_100000_requests", 1)
+
+
+def http2_clear():
+    """Without TLS. libcurl 7.88 is no peer: with prior knowledge it takes six times the time that it takes over TLS."""
+    ours, _ = sides("http2", f"{HTTP2_CLEAR}/1k", 100_000)
+    mine, floors = [], []
+    for _ in range(ROUNDS):
+        mine.append(measure(ours)["cpu_us"])
+        floors.append(h2load(f"{HTTP2_CLEAR}/1k", 100_000))
+    report("http2-clear", statistics.median(mine), "h2load", statistics.median(floors), "cpu_us_per_request", None)
+
+
+def memory_http2():
+    """1000 streams of one connection that wait for their responses."""
+    with Holder(HTTP2_SETTINGS) as url:
+        each = measure([f"{PREFIX}/nightjar-side", "memory-http2", url, 1000])["bytes_each"]
+    report("memory-http2", each / 1024, None, None, "kib_per_request_at_1000_streams", 8)
 
 
 def handshake():
@@ -280,8 +327,15 @@ def allow_descriptors():
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
 
 
+# SETTINGS_MAX_CONCURRENT_STREAMS = 4000, and the acknowledgement of the client's SETTINGS.
+HTTP2_SETTINGS = bytes.fromhex("000006" "04" "00" "00000000" "0003" "00000fa0") + bytes.fromhex("000000" "04" "01" "00000000")
+
+
 class Holder:
-    """A server that accepts connections and never responds."""
+    """A server that accepts connections and never responds to a request. It sends `greeting` first."""
+
+    def __init__(self, greeting=b""):
+        self.greeting = greeting
 
     def __enter__(self):
         allow_descriptors()
@@ -289,9 +343,9 @@ class Holder:
             "import socket,selectors,sys\n"
             "s=socket.create_server(('127.0.0.1',0),backlog=20000);print(s.getsockname()[1],flush=True)\n"
             "kept=[]\n"
-            "while True:\n kept.append(s.accept()[0])\n"
+            "while True:\n kept.append(s.accept()[0])\n kept[-1].sendall(bytes.fromhex(sys.argv[1]))\n"
         )
-        self.process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([sys.executable, "-c", program, self.greeting.hex()], stdout=subprocess.PIPE, text=True)
         return f"http://127.0.0.1:{self.process.stdout.readline().strip()}/held"
 
     def __exit__(self, *_):
@@ -364,10 +418,11 @@ def openapi():
 
 BENCHES = {
     "http1": http1, "http1-policies": http1_policies, "coalesce": coalesce, "cache-hit": cache_hit,
-    "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "handshake": handshake,
+    "http1-cache": http1_cache, "blocking": blocking, "http1-tls": http1_tls, "http2": http2, "http2-clear": http2_clear,
+    "handshake": handshake,
     "handshake-resumed": handshake_resumed, "download": download, "upload": upload,
     "download-parallel": download_parallel, "lua": lua, "sse": sse, "websocket": websocket,
-    "memory": memory, "memory-tls": memory_tls, "memory-websocket": memory_websocket, "load": load, "json": json_decode,
+    "memory": memory, "memory-http2": memory_http2, "memory-tls": memory_tls, "memory-websocket": memory_websocket, "load": load, "json": json_decode,
     "prefetch": prefetch, "pages-memory": pages_memory, "openapi": openapi,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES

@@ -20,7 +20,7 @@
   F(nghttp2_session_callbacks_set_on_invalid_frame_recv_callback)           \
   F(nghttp2_session_callbacks_set_on_data_chunk_recv_callback)              \
   F(nghttp2_session_callbacks_set_on_stream_close_callback)                 \
-  F(nghttp2_session_client_new2)                                            \
+  F(nghttp2_session_client_new3)                                            \
   F(nghttp2_session_del)                                                    \
   F(nghttp2_session_mem_recv)                                               \
   F(nghttp2_session_mem_send)                                               \

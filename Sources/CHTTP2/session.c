@@ -1,14 +1,19 @@
 #include "chttp2.h"
 #include "library.h"
+#include "memory.h"
+#include "section.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* RFC 9113 section 4.1. MAXIMUM_FRAME is the initial value of SETTINGS_MAX_FRAME_SIZE, which the client does not change. */
 enum { FRAME_HEADER = 9, MAXIMUM_FRAME = 16384 };
+/* The ranges of a section are 32-bit integers. */
+enum { LARGEST_FIELDS = 256 << 20 };
 
 struct ch2_session {
   nghttp2_session *session;
+  ch2_memory memory;
   const ch2_handler *handler;
   void *connection;
   const uint8_t *output; /* bytes that the library has returned and ch2_write has not stored yet */
@@ -17,6 +22,10 @@ struct ch2_session {
   uint8_t header[FRAME_HEADER]; /* the part of a frame header that has arrived */
   size_t header_length;
   size_t payload; /* the bytes of the current frame that have not arrived */
+  section section; /* the field section in progress */
+  size_t maximum_section;
+  int32_t section_id;    /* the stream of the section */
+  void *section_stream; /* NULL: the section is ignored */
   bool has_goaway; /* the server has sent GOAWAY */
   bool has_failed;
   bool is_active; /* in ch2_receive or ch2_write */
@@ -30,22 +39,35 @@ static void *stream_of(nghttp2_session *session, int32_t id) {
 
 static int began_headers(nghttp2_session *session, const nghttp2_frame *frame, void *context) {
   ch2_session *self = context;
-  void *stream = stream_of(session, frame->hd.stream_id);
-  if (stream && frame->hd.type == NGHTTP2_HEADERS) self->handler->section_began(self->connection, stream);
+  self->section_id = frame->hd.stream_id;
+  self->section_stream = frame->hd.type == NGHTTP2_HEADERS ? stream_of(session, frame->hd.stream_id) : NULL;
+  ch2_section_clear(&self->section);
   return 0;
 }
 
 static int received_header(nghttp2_session *session, const nghttp2_frame *frame, const uint8_t *name,
                            size_t name_length, const uint8_t *value, size_t value_length, uint8_t flags,
                            void *context) {
+  (void)session;
+  (void)frame;
   (void)flags;
   ch2_session *self = context;
-  void *stream = stream_of(session, frame->hd.stream_id);
-  if (!stream || frame->hd.type != NGHTTP2_HEADERS) return 0;
-  const ch2_field field = {name, name_length, value, value_length};
-  if (self->handler->field(self->connection, stream, &field)) return 0;
-  self->violation = "a field section is too large";
+  if (!self->section_stream) return 0;
+  section *section = &self->section;
+  /* All fields must be decoded, because they change the state of the decoder of all streams. */
+  if (section->length + name_length + value_length + 2 * (section->count + 1) > self->maximum_section) {
+    self->violation = "a field section is too large";
+  } else if (ch2_section_add(section, name, name_length, value, value_length)) {
+    return 0;
+  } else {
+    self->violation = "memory for a field section is exhausted";
+  }
   return NGHTTP2_ERR_CALLBACK_FAILURE;
+}
+
+/* Ensures that the section in progress is not delivered. */
+static void ignore_section(ch2_session *self, int32_t id) {
+  if (self->section_id == id) self->section_stream = NULL;
 }
 
 static int received_frame(nghttp2_session *session, const nghttp2_frame *frame, void *context) {
@@ -54,8 +76,11 @@ static int received_frame(nghttp2_session *session, const nghttp2_frame *frame, 
   bool ends = frame->hd.flags & NGHTTP2_FLAG_END_STREAM;
   switch (frame->hd.type) {
   case NGHTTP2_HEADERS: {
-    void *stream = stream_of(session, frame->hd.stream_id);
-    if (stream) handler->section_ended(self->connection, stream, ends);
+    const section *collected = &self->section;
+    const ch2_section section = {collected->text, collected->length, collected->fields, collected->count};
+    void *stream = self->section_stream;
+    self->section_stream = NULL;
+    if (stream) handler->section(self->connection, stream, &section, ends);
     break;
   }
   case NGHTTP2_DATA: {
@@ -106,6 +131,7 @@ static int closed_stream(nghttp2_session *session, int32_t id, uint32_t error, v
   void *stream = stream_of(session, id);
   if (stream) {
     ch2_nghttp2_session_set_stream_user_data(session, id, NULL);
+    ignore_section(self, id);
     self->handler->closed(self->connection, stream, error);
   }
   return 0;
@@ -145,7 +171,8 @@ static nghttp2_session *create(ch2_session *self) {
     ch2_nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, received_invalid_frame);
     ch2_nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, received_data);
     ch2_nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, closed_stream);
-    if (ch2_nghttp2_session_client_new2(&session, callbacks, self, option)) session = NULL;
+    nghttp2_mem memory = ch2_memory_functions(&self->memory);
+    if (ch2_nghttp2_session_client_new3(&session, callbacks, self, option, &memory)) session = NULL;
     ch2_nghttp2_option_del(option);
   }
   ch2_nghttp2_session_callbacks_del(callbacks);
@@ -158,9 +185,10 @@ ch2_session *ch2_new(const ch2_handler *handler, void *connection, const ch2_opt
   if (!self) return NULL;
   self->handler = handler;
   self->connection = connection;
+  self->maximum_section = (size_t)(options->maximum_fields < LARGEST_FIELDS ? options->maximum_fields : LARGEST_FIELDS) * 4;
   self->session = create(self);
   if (!self->session) {
-    free(self);
+    ch2_free(self);
     return NULL;
   }
   const nghttp2_settings_entry settings[] = {
@@ -181,6 +209,8 @@ ch2_session *ch2_new(const ch2_handler *handler, void *connection, const ch2_opt
 void ch2_free(ch2_session *self) {
   if (!self) return;
   ch2_nghttp2_session_del(self->session);
+  ch2_memory_release(&self->memory);
+  ch2_section_free(&self->section);
   free(self);
 }
 
@@ -303,7 +333,10 @@ void ch2_reset(ch2_session *self, int32_t id, uint32_t error) {
   ch2_nghttp2_submit_rst_stream(self->session, NGHTTP2_FLAG_NONE, id, error);
 }
 
-void ch2_forget(ch2_session *self, int32_t id) { ch2_nghttp2_session_set_stream_user_data(self->session, id, NULL); }
+void ch2_forget(ch2_session *self, int32_t id) {
+  ignore_section(self, id);
+  ch2_nghttp2_session_set_stream_user_data(self->session, id, NULL);
+}
 
 void ch2_consume(ch2_session *self, int32_t id, size_t count) {
   ch2_nghttp2_session_consume_stream(self->session, id, count);

@@ -24,6 +24,8 @@ def head(*fields, flags=END_HEADERS, status="200"):
     return frame(HEADERS, field(":status", status) + b"".join(field(*pair) for pair in fields), flags, 1)
 
 
+# A field of 3,000 bytes that enters the dynamic table (RFC 7541 section 6.2.1), and 400 references to it.
+BOMB = b"\x40\1a\x7f" + bytes([0x80 | (3000 - 127) % 128, (3000 - 127) // 128]) + b"x" * 3000 + b"\xbe" * 400
 SETUP = frame(SETTINGS)
 BODY = frame(DATA, b"hello", END_STREAM, 1)
 COMPLETE = SETUP + head() + BODY
@@ -62,6 +64,7 @@ CASES = [
     ("a long body", SETUP + head(("content-length", "2")) + BODY, "longer than its Content-Length"),
     ("trailers without END_STREAM", SETUP + head() + head(), "misplaced"),
     ("a large section", SETUP + head(flags=0) + b"".join(frame(CONTINUATION, field("a", "x" * 100) * 100, 0, 1) for _ in range(30)) + frame(CONTINUATION, b"", END_HEADERS, 1), "exceed|Too many"),
+    ("a small section that becomes large", SETUP + frame(HEADERS, field(":status", "200") + BOMB, END_HEADERS, 1), "section is too large"),
     ("endless 1xx", SETUP + head(("link", "x" * 100), status="103") * FLOOD, "exceed"),
     ("many PINGs", SETUP + frame(PING, b"x" * 8) * FLOOD, "too many frames|violated HTTP/2"),
     ("many SETTINGS", SETUP * FLOOD, "too many frames|violated HTTP/2"),

@@ -30,16 +30,29 @@ typedef struct ch2_field {
   size_t value_length;
 } ch2_field;
 
+/* The ranges of a field in the text of its section. */
+typedef struct ch2_range {
+  int32_t name;
+  int32_t name_length;
+  int32_t value;
+  int32_t value_length;
+} ch2_range;
+
+/* A complete field section. Valid during the event. */
+typedef struct ch2_section {
+  const uint8_t *text; /* the names and values in their order, each followed by a NUL */
+  size_t length;
+  const ch2_range *fields;
+  size_t count;
+} ch2_section;
+
 /* Receives the events of a connection. `stream` is the pointer that was passed to ch2_submit. Events of a stream that
  * was forgotten are not delivered. */
 typedef struct ch2_handler {
   /* A frame arrives, before its other events. Returns false to close the connection, because there are too many. */
   bool (*frame)(void *connection, uint8_t type, uint8_t flags, size_t length);
-  /* A field section begins. */
-  void (*section_began)(void *connection, void *stream);
-  /* One field. Returns false to close the connection, because the section is too large. */
-  bool (*field)(void *connection, void *stream, const ch2_field *field);
-  void (*section_ended)(void *connection, void *stream, bool ends_stream);
+  /* One call for a section, because a call for each field takes 5 % of the instructions of a request. */
+  void (*section)(void *connection, void *stream, const ch2_section *section, bool ends_stream);
   /* Part of the body; a part of the buffer that was passed to ch2_receive. */
   void (*data)(void *connection, void *stream, const uint8_t *bytes, size_t count);
   /* The response is complete, without a section at its end. */
@@ -62,7 +75,9 @@ typedef struct ch2_session ch2_session;
 typedef struct ch2_options {
   uint32_t stream_window;     /* bytes that the server may send on a stream before they are consumed */
   uint32_t connection_window; /* the same for all streams together */
-  uint32_t maximum_fields;    /* the announced limit of the size of a field section (SETTINGS_MAX_HEADER_LIST_SIZE) */
+  /* The announced limit of the size of a field section (SETTINGS_MAX_HEADER_LIST_SIZE). A section of more than four times
+   * this size closes the connection. */
+  uint32_t maximum_fields;
 } ch2_options;
 
 /* Creates a session, whose preface and SETTINGS are pending. `handler` must outlive the session. Returns NULL if memory is

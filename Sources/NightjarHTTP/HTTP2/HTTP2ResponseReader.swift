@@ -21,11 +21,6 @@ package struct HTTP2ResponseReader: Sendable {
     /// The length that the response declares, and the number of bytes that have not arrived. Nil: any length.
     private var remaining: Int?
 
-    // The section in progress.
-    private var headers = Headers()
-    private var framing = FramingFields()
-    private var status: Int?
-    private var failure: NightjarError?
     /// The size of the sections, as lines of HTTP/1.1.
     private var size = 0
 
@@ -42,62 +37,67 @@ package struct HTTP2ResponseReader: Sendable {
 
     // MARK: Field sections
 
-    package mutating func beginSection() {
-        headers = Headers(reservingFields: 16, bytes: 512)
-        framing = FramingFields()
-        status = nil
+    /// Reads a section.
+    package mutating func read(_ section: HTTP2FieldSection, endsStream: Bool) throws(NightjarError) -> Event {
         if state == .body { size = 0 }
-    }
-
-    /// Adds a field to the section. An invalid field makes ``endSection(endsStream:)`` fail.
-    ///
-    /// - Returns: False if the section is so large that the connection should be closed. The fields of a section must
-    ///   otherwise all be decoded, because they change the state of the decoder of all streams.
-    package mutating func add(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) -> Bool {
-        size += name.count + value.count + 4
-        guard failure == nil else { return size <= limits.maximumHead * 4 }
+        size += section.size
         guard size <= limits.maximumHead else {
-            failure = .oversizedResponse("the response header fields exceed the limit of \(limits.maximumHead) bytes")
-            return true
+            throw .oversizedResponse("the response header fields exceed the limit of \(limits.maximumHead) bytes")
         }
-        guard headers.count < limits.maximumFields else {
-            failure = .oversizedResponse("the response has more than \(limits.maximumFields) header fields")
-            return true
+        let status = try readStatus(section)
+        let first = status == nil ? 0 : 1
+        guard section.fields.count - first <= limits.maximumFields else {
+            throw .oversizedResponse("the response has more than \(limits.maximumFields) header fields")
         }
-        if name.first == UInt8(ascii: ":") {
-            readPseudoField(name, value)
-        } else if let fault = HTTP2ResponseReader.fault(name, value) {
-            failure = .malformedResponse(fault)
-        } else {
-            headers.append(name: name, value: value)
+        var framing = FramingFields()
+        for field in section.fields[first...] {
+            let (name, value) = (section.name(field), section.value(field))
+            if let fault = HTTP2ResponseReader.fault(name, value) { throw .malformedResponse(fault) }
             framing.note(name: name, value: value)
         }
-        return true
+        let headers = Headers(section, from: first)
+        switch state {
+        case .head:
+            guard let status else { throw .malformedResponse("the response has no status") }
+            return try head(status, headers, framing, endsStream)
+        case .body:
+            guard endsStream else {
+                throw .malformedResponse("the server sent a second head before the end of the response")
+            }
+            try checkLength()
+            state = .ended
+            return .end(trailers: headers)
+        case .ended: throw .malformedResponse("the server sent header fields after the end of the response")
+        }
     }
 
-    private mutating func readPseudoField(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) {
-        guard ASCII.isSame(name, ":status") else {
-            failure = .malformedResponse("the pseudo-header field \(quoted(name)) is not allowed in a response")
-            return
-        }
-        guard state == .head, status == nil, headers.isEmpty else {
-            failure = .malformedResponse("the pseudo-header field \":status\" is repeated or misplaced")
-            return
+    /// Reads the pseudo-header field, which must be the first field of a head. Nil: the section has none.
+    private func readStatus(_ section: HTTP2FieldSection) throws(NightjarError) -> Int? {
+        guard let field = section.fields.first, section.text.first == UInt8(ascii: ":") else { return nil }
+        let (name, value) = (section.name(field), section.value(field))
+        guard state == .head, ASCII.isSame(name, ":status") else {
+            throw .malformedResponse(HTTP2ResponseReader.pseudoFieldFault(name))
         }
         guard value.count == 3, value.allSatisfy(ASCII.isDigit), value[0] != UInt8(ascii: "0") else {
-            failure = .malformedResponse("the status \(quoted(value)) is not a number from 100 to 999")
-            return
+            throw .malformedResponse("the status \(quoted(value)) is not a number from 100 to 999")
         }
-        status = value.reduce(0) { $0 * 10 + Int($1 & 0xF) }
+        return value.reduce(0) { $0 * 10 + Int($1 & 0xF) }
+    }
+
+    private static func pseudoFieldFault(_ name: UnsafeRawBufferPointer) -> String {
+        ASCII.isSame(name, ":status")
+            ? "the pseudo-header field \":status\" is repeated or misplaced"
+            : "the pseudo-header field \(quoted(name)) is not allowed in a response"
     }
 
     /// Describes the syntax error of a field, or returns nil. The value is not quoted, because it may be secret. RFC 9113
     /// section 8.2.1.
     private static func fault(_ name: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) -> String? {
         guard !name.isEmpty, FieldSyntax.endOfToken(name, from: 0) == name.count else {
-            return "the header name \(quoted(name)) is invalid"
+            guard name.first == UInt8(ascii: ":") else { return "the header name \(quoted(name)) is invalid" }
+            return pseudoFieldFault(name)
         }
-        for byte in name where byte &- UInt8(ascii: "A") < 26 {
+        guard !FieldSyntax.containsUpperCase(name) else {
             return "the header name \(quoted(name)) contains an upper-case letter, which HTTP/2 forbids"
         }
         guard FieldSyntax.endOfValue(value, from: 0) == value.count else {
@@ -114,32 +114,17 @@ package struct HTTP2ResponseReader: Sendable {
 
     private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
 
-    /// Ends the section.
-    package mutating func endSection(endsStream: Bool) throws(NightjarError) -> Event {
-        if let failure { throw failure }
-        switch state {
-        case .head: return try head(endsStream)
-        case .body:
-            guard endsStream else {
-                throw .malformedResponse("the server sent a second head before the end of the response")
-            }
-            try checkLength()
-            state = .ended
-            return .end(trailers: headers)
-        case .ended: throw .malformedResponse("the server sent header fields after the end of the response")
-        }
-    }
-
-    private mutating func head(_ endsStream: Bool) throws(NightjarError) -> Event {
-        guard let status else { throw .malformedResponse("the response has no status") }
+    private mutating func head(
+        _ status: Int, _ headers: Headers, _ fields: FramingFields, _ endsStream: Bool
+    ) throws(NightjarError) -> Event {
         var head = ResponseHead(status: status, version: .http2)
-        swap(&head.headers, &headers)
+        head.headers = headers
         if opensTunnel, 200..<300 ~= status {
             head.status = 101
             state = .body
             return .head(head)
         }
-        let framing = try framing.framing(ofStatus: status, minorVersion: 1, to: method)
+        let framing = try fields.framing(ofStatus: status, minorVersion: 1, to: method)
         guard status >= 200 else {
             guard status != 101 else {
                 throw .malformedResponse("the server switched protocols (101), which HTTP/2 does not allow")

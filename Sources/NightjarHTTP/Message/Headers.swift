@@ -44,6 +44,18 @@ public struct Headers: Sendable {
         appendRange(name: nameStart, nameLength: name.count, value: valueStart, valueLength: value.count)
     }
 
+    /// Appends fields. `start` is the offset of `text` in the text that the ranges refer to.
+    mutating func append(_ text: UnsafeRawBufferPointer, _ ranges: UnsafeBufferPointer<Field>, from start: Int32) {
+        let offset = Int32(truncatingIfNeeded: bytes.count) - start
+        bytes.append(contentsOf: text)
+        for field in ranges {
+            var moved = field
+            moved.name += offset
+            moved.value += offset
+            fields.append(moved)
+        }
+    }
+
     // MARK: Unchanged field lines
 
     /// The offset at which the next ``adopt(lines:from:)`` stores its first byte.

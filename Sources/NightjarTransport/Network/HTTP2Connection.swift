@@ -24,7 +24,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     private(set) var context: ChannelHandlerContext?
     private var output: HTTP2Output
     /// The streams whose responses have not ended.
-    private var streams: [Int32: HTTP2Stream] = [:]
+    private var streams: [HTTP2Stream] = []
     private var head = HTTP2RequestHead()
     private var fields: [ch2_field] = []
     private var frameLimit = HTTP2FrameLimit()
@@ -33,12 +33,12 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var input = ByteBuffer()
     private var inputBase: UnsafeRawPointer?
     private var isReceiving = false
+    /// The time of the read in progress.
+    private var readTime: UInt64 = 0
     private var isFlushScheduled = false
     private var hasSettings = false
     /// Fires if the server does not send its SETTINGS. Nil if no request has waited for them.
     private var settingsTimer: Scheduled<Void>?
-    /// The number of requests that wait for the server's SETTINGS. Their keys are -1, -2, ...
-    private var tunnelsWaiting: Int32 = 0
     /// Whether the connection has carried an exchange.
     private var isReused = false
     /// The number of the last stream whose request may have been written.
@@ -85,11 +85,11 @@ final class HTTP2Connection: ChannelInboundHandler {
         let stream = HTTP2Stream(exchange, on: self, reused: isReused)
         assign(stream)
         isReused = true
+        guard phase == .open else { return stream.refused() }
+        stream.place = streams.count
+        streams.append(stream)
         if stream.opensTunnel, !hasSettings {
             // The server's first frame has its SETTINGS.
-            tunnelsWaiting += 1
-            stream.key = -tunnelsWaiting
-            streams[stream.key] = stream
             if settingsTimer == nil { awaitSettings(exchange.connectTimeout) }
         } else {
             submit(stream, exchange)
@@ -118,8 +118,6 @@ final class HTTP2Connection: ChannelInboundHandler {
             return stream.refused()
         }
         stream.number = number
-        stream.key = number
-        streams[number] = stream
         frameLimit.requestStarted()
         scheduleFlush()
         exchange.started(on: self, stream: number, reused: stream.isReused)
@@ -149,14 +147,15 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
     }
 
-    /// Releases the slot of a stream whose request was not submitted.
-    func releaseUnused() { transport.releasedStream(self) }
-
     /// Removes a stream whose exchange has ended, and releases its slot.
     func remove(_ stream: HTTP2Stream) {
-        let wasPresent = streams.removeValue(forKey: stream.key) != nil
-        guard phase != .closed, wasPresent else { return }
-        transport.releasedStream(self)
+        let place = stream.place
+        guard place < streams.count, streams[place] === stream, let last = streams.popLast() else { return }
+        if last !== stream {
+            streams[place] = last
+            last.place = place
+        }
+        transport.releasedStream(self, isIdle: streams.isEmpty)
         closeIfDrained()
     }
 
@@ -202,6 +201,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         defer { transport.clock.release() }
         input = unwrapInboundIn(data)
         isReceiving = true
+        readTime = transport.clock.now.uptimeNanoseconds
         let error = input.withUnsafeReadableBytes { bytes in
             inputBase = bytes.baseAddress
             return session.receive(bytes)
@@ -215,8 +215,11 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// Returns whether the server may send another frame.
     func received(_ type: UInt8, flags: UInt8, length: Int) -> Bool {
-        frameLimit.received(type: type, flags: flags, length: length, at: transport.clock.now.uptimeNanoseconds)
+        frameLimit.received(type: type, flags: flags, length: length, at: readTime)
     }
+
+    /// The present time in nanoseconds.
+    var now: UInt64 { isReceiving ? readTime : transport.clock.now.uptimeNanoseconds }
 
     /// Fails if the session has found a violation of the protocol. Its GOAWAY frame has been written.
     private func failIfEnded() {
@@ -235,7 +238,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// Enlarges the window of the connection if it limits the rate.
     func consumed(_ count: Int) {
         guard window.canGrow else { return }
-        if let size = window.consumed(count, at: transport.clock.now.uptimeNanoseconds, roundTrip: roundTrip) {
+        if let size = window.consumed(count, at: now, roundTrip: roundTrip) {
             session?.setWindow(0, size)
         }
     }
@@ -256,11 +259,8 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// Sends the requests that have waited for the server's SETTINGS.
     private func submitTunnels() {
-        while tunnelsWaiting > 0 {
-            if let stream = streams.removeValue(forKey: -tunnelsWaiting), let exchange = stream.exchange {
-                submit(stream, exchange)
-            }
-            tunnelsWaiting -= 1
+        for stream in streams where stream.opensTunnel && stream.number == 0 {
+            if let exchange = stream.exchange { submit(stream, exchange) }
         }
     }
 
@@ -322,8 +322,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     private func end() -> [HTTP2Stream] {
         phase = .closed
         settingsTimer?.cancel()
-        let ended = Array(streams.values)
-        streams = [:]
+        let ended = streams
+        streams = []
         context?.close(promise: nil)
         return ended
     }

@@ -96,10 +96,14 @@ final class HTTP2Session {
         let handler = UnsafeMutablePointer<ch2_handler>.allocate(capacity: 1)
         handler.initialize(
             to: ch2_handler(
-                frame: { connection($0)?.received($1, flags: $2, length: $3) ?? false },
-                section_began: { stream($1)?.sectionBegan() },
-                field: { stream($1)?.received($2) ?? true },
-                section_ended: { stream($1)?.sectionEnded(endsStream: $2) },
+                // Without a reference count, because this function is called for each frame.
+                frame: { context, type, flags, length in
+                    guard let context else { return false }
+                    return Unmanaged<HTTP2Connection>.fromOpaque(context)._withUnsafeGuaranteedRef {
+                        $0.received(type, flags: flags, length: length)
+                    }
+                },
+                section: { stream($1)?.received($2, endsStream: $3) },
                 data: { stream($1)?.received($2, $3) },
                 ended: { stream($1)?.ended() },
                 closed: { stream($1)?.closed(HTTP2ErrorCode(rawValue: $2)) },
@@ -109,6 +113,13 @@ final class HTTP2Session {
                 pong: { connection($0)?.pongReceived() }))
         return UnsafePointer(handler)
     }()
+
+    static func section(_ section: ch2_section) -> HTTP2FieldSection {
+        HTTP2FieldSection(
+            text: UnsafeRawBufferPointer(start: section.text, count: section.length),
+            ranges: UnsafeRawBufferPointer(
+                start: section.fields, count: section.count * MemoryLayout<ch2_range>.stride))
+    }
 
     private static func stream(_ pointer: UnsafeMutableRawPointer?) -> HTTP2Stream? {
         pointer.map { Unmanaged<HTTP2Stream>.fromOpaque($0).takeUnretainedValue() }

@@ -18,8 +18,8 @@ final class HTTP2Stream: ExchangeCarrier {
     private let connection: HTTP2Connection
     /// The number of the stream. 0 until the request is submitted, and after the stream was closed.
     var number: Int32 = 0
-    /// The key in the connection's table.
-    var key: Int32 = 0
+    /// The index in the connection's list of streams.
+    var place = 0
     private(set) var exchange: NetworkExchange?
     let isReused: Bool
     /// Whether the request opens a WebSocket. RFC 8441.
@@ -39,7 +39,6 @@ final class HTTP2Stream: ExchangeCarrier {
     private var held: [Held] = []
     /// Whether the stream counts toward the server's limit of concurrent streams.
     private var hasSlot = true
-    private var isSectionIncomplete = false
     var expectation: ExpectContinue?
     var timeout: Scheduled<Void>?
 
@@ -51,6 +50,10 @@ final class HTTP2Stream: ExchangeCarrier {
         opensTunnel = if case .upgrade = request.body { true } else { false }
         reader = HTTP2ResponseReader(
             method: request.method, opensTunnel: opensTunnel, limits: connection.transport.decoderLimits)
+        if case .none = request.body {
+            requestIsComplete = true
+            return
+        }
         let body = OutgoingBody(unframed: request.body, request.framing)
         requestIsComplete = body.isComplete
         if !requestIsComplete {
@@ -141,24 +144,11 @@ final class HTTP2Stream: ExchangeCarrier {
 
     // MARK: Receiving
 
-    func sectionBegan() {
-        isSectionIncomplete = true
-        reader.beginSection()
-    }
-
-    func received(_ field: UnsafePointer<ch2_field>?) -> Bool {
-        guard let field = field?.pointee, isSectionIncomplete else { return true }
-        return reader.add(
-            name: UnsafeRawBufferPointer(start: field.name, count: field.name_length),
-            value: UnsafeRawBufferPointer(start: field.value, count: field.value_length))
-    }
-
-    func sectionEnded(endsStream: Bool) {
-        guard isSectionIncomplete, exchange != nil else { return }
-        isSectionIncomplete = false
+    func received(_ section: UnsafePointer<ch2_section>?, endsStream: Bool) {
+        guard exchange != nil, let section = section?.pointee else { return }
         receiver?.exchangeProgressed()
         do throws(NightjarError) {
-            switch try reader.endSection(endsStream: endsStream) {
+            switch try reader.read(HTTP2Session.section(section), endsStream: endsStream) {
             case .informational(let head):
                 receiver?.exchangeReceived(informational: head)
                 perform(expectation?.received(status: head.status))
@@ -235,13 +225,12 @@ final class HTTP2Stream: ExchangeCarrier {
 
     /// Lets the server send more on this stream, and enlarges the window if it limits the rate.
     private func consume(_ count: Int) {
-        guard hasSlot, let session = connection.session else { return }
-        session.consume(number, count)
-        let now = connection.transport.clock.now.uptimeNanoseconds
-        guard window.canGrow, let size = window.consumed(count, at: now, roundTrip: connection.roundTrip) else {
-            return
-        }
-        session.setWindow(number, size)
+        guard hasSlot else { return }
+        connection.session?.consume(number, count)
+        guard window.canGrow,
+            let size = window.consumed(count, at: connection.now, roundTrip: connection.roundTrip)
+        else { return }
+        connection.session?.setWindow(number, size)
     }
 
     // MARK: Ending
@@ -281,7 +270,7 @@ final class HTTP2Stream: ExchangeCarrier {
     /// Reports that the connection did not accept the request.
     func refused() {
         hasSlot = false
-        connection.releaseUnused()
+        connection.remove(self)
         lose(
             NightjarError(.connectionLost, "the connection closed before the request was sent", phase: .send), .goAway,
             wasStarted: false)
@@ -290,7 +279,7 @@ final class HTTP2Stream: ExchangeCarrier {
     /// Reports that the server does not accept WebSockets over HTTP/2.
     func tunnelRejected() {
         hasSlot = false
-        connection.releaseUnused()
+        connection.remove(self)
         guard connection.host.versions == .http2 else {
             return lose(
                 NightjarError(.connectionLost, "the server accepts WebSockets only over HTTP/1.1", phase: .send),

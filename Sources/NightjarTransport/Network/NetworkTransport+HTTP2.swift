@@ -21,10 +21,11 @@ extension NetworkTransport {
         start(connection.host.pool.setLimit(of: connection, streams: connection.maximumStreams), on: connection)
     }
 
-    func releasedStream(_ connection: HTTP2Connection) {
+    /// - Parameter isIdle: Whether no exchange uses the connection.
+    func releasedStream(_ connection: HTTP2Connection, isIdle: Bool) {
         if let exchange = connection.host.pool.released(connection, now: clock.now) {
             exchange.start(on: connection)
-        } else {
+        } else if isIdle {
             armExpiry()
         }
     }
