@@ -109,7 +109,7 @@ end
 -- @return false if a picked part does not exist, or if the body is not JSON and an option requires JSON
 function call_response.write(res, err, verb, options)
   local has_request, has_head, has_body = parts_of(verb, options)
-  if has_request then io.stdout:write(output.request(err or res) or "") end
+  if has_request then io.stdout:write(output.request(err or res, res and res.http_version) or "") end
   if not res then return true end
   if has_head then io.stdout:write(output.head(res, options.verbose), has_body and "\n" or "") end
   if not has_body then return true end

@@ -1,5 +1,5 @@
-/// The reason phrases of the registered statuses (RFC 9110 section 15 and the IANA registry), for error messages. HTTP/2 has no
-/// reason phrases (RFC 9113 section 8.3.2), and servers of HTTP/1.1 may omit them.
+/// The reason phrases of the registered statuses (RFC 9110 section 15 and the IANA registry), for error messages. HTTP/2
+/// has no reason phrases (RFC 9113 section 8.3.2), and servers of HTTP/1.1 may omit them.
 package enum ReasonPhrase {
     /// Returns the phrase of a status, or an empty text if the status is not registered.
     package static func of(_ status: Int) -> String { phrases[status] ?? "" }
@@ -13,8 +13,8 @@ package enum ReasonPhrase {
         405: "Method Not Allowed", 406: "Not Acceptable", 407: "Proxy Authentication Required", 408: "Request Timeout",
         409: "Conflict", 410: "Gone", 411: "Length Required", 412: "Precondition Failed", 413: "Content Too Large",
         414: "URI Too Long", 415: "Unsupported Media Type", 416: "Range Not Satisfiable", 417: "Expectation Failed",
-        421: "Misdirected Request", 422: "Unprocessable Content", 423: "Locked", 424: "Failed Dependency", 425: "Too Early",
-        426: "Upgrade Required", 428: "Precondition Required", 429: "Too Many Requests",
+        421: "Misdirected Request", 422: "Unprocessable Content", 423: "Locked", 424: "Failed Dependency",
+        425: "Too Early", 426: "Upgrade Required", 428: "Precondition Required", 429: "Too Many Requests",
         431: "Request Header Fields Too Large", 451: "Unavailable For Legal Reasons",
         500: "Internal Server Error", 501: "Not Implemented", 502: "Bad Gateway", 503: "Service Unavailable",
         504: "Gateway Timeout", 505: "HTTP Version Not Supported", 506: "Variant Also Negotiates",

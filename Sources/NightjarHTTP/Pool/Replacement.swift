@@ -1,29 +1,42 @@
 /// Decides whether a request whose connection closed is sent again on another connection without the retry policy.
 ///
 /// A server may close an idle connection at any time, even while a request is in transit. The client then cannot
-/// determine whether the server received the request (RFC 9112 section 9.3.1). A request that was at least partly sent
-/// is therefore replaced only if the connection was reused, the method is idempotent or the request has an idempotency
-/// key, and the body can be sent again. A request is replaced at most once, and never after the response has started.
+/// determine whether the server received the request (RFC 9112 section 9.3.1). A request that the server may have
+/// processed is therefore replaced only if the connection was reused, the method is idempotent or the request has an
+/// idempotency key, the body can be sent again, and the request was not replaced before. A request that was not processed
+/// is replaced several times: a server of HTTP/2 that closes connections after a number of requests refuses the same
+/// request again if many others wait (RFC 9113 section 8.7). A request is never replaced after the response has started.
 public struct Replacement: Sendable {
     /// True if the connection had carried an earlier exchange.
     public var connectionWasReused: Bool
-    /// True if at least one byte of the request was written to the connection.
+    /// True if the server may have processed the request: at least one byte was written to the connection, and the server
+    /// did not refuse the request.
     public var requestWasStarted: Bool
+    /// True if a part of a streamed body was requested from the caller.
+    public var bodyWasStarted: Bool
     public var responseHasStarted: Bool
-    public var alreadyReplaced: Bool
+    /// The number of earlier replacements of the request.
+    public var earlierReplacements: Int
 
     public init(
-        connectionWasReused: Bool, requestWasStarted: Bool, responseHasStarted: Bool, alreadyReplaced: Bool
+        connectionWasReused: Bool, requestWasStarted: Bool, bodyWasStarted: Bool, responseHasStarted: Bool,
+        earlierReplacements: Int
     ) {
         self.connectionWasReused = connectionWasReused
         self.requestWasStarted = requestWasStarted
+        self.bodyWasStarted = bodyWasStarted
         self.responseHasStarted = responseHasStarted
-        self.alreadyReplaced = alreadyReplaced
+        self.earlierReplacements = earlierReplacements
     }
 
     public func isAllowed(for method: Method, hasIdempotencyKey: Bool, _ body: RequestBody) -> Bool {
-        guard !alreadyReplaced, !responseHasStarted else { return false }
-        if !requestWasStarted { return true }
-        return connectionWasReused && (method.isIdempotent || hasIdempotencyKey) && body.isReplayable
+        guard !responseHasStarted, body.isReplayable || !bodyWasStarted else { return false }
+        if !requestWasStarted { return earlierReplacements < Replacement.limit }
+        return earlierReplacements == 0 && connectionWasReused && (method.isIdempotent || hasIdempotencyKey)
+            && body.isReplayable
     }
+
+    /// The maximum number of replacements of a request that was not processed. The server of a loop of refusals is not
+    /// available, which the retry policy handles with waits.
+    private static let limit = 5
 }

@@ -2,5 +2,7 @@
 struct ConnectionLoss {
     var wasReused: Bool
     var requestWasStarted: Bool
+    /// Whether a part of a streamed body was requested from the receiver.
+    var bodyWasStarted = false
     var responseHasStarted: Bool
 }

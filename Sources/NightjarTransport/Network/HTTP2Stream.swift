@@ -29,6 +29,8 @@ final class HTTP2Stream: ExchangeCarrier {
     /// The rest of a part of the body that did not fit into a frame.
     private var part = ByteBuffer()
     private(set) var requestIsComplete: Bool
+    /// Whether a part of a streamed body was requested from the receiver.
+    private var bodyWasStarted = false
     /// Whether the library requests data in this moment.
     private var isReadingBody = false
     /// The events that wait until the receiver resumes.
@@ -89,6 +91,7 @@ final class HTTP2Stream: ExchangeCarrier {
                 part = next
                 return true
             case .requestPart(let maximum):
+                bodyWasStarted = true
                 // The receiver may send the part before this call returns.
                 receiver?.exchangeNeedsBody(maximum: maximum)
                 guard exchange != nil else { return false }
@@ -256,7 +259,8 @@ final class HTTP2Stream: ExchangeCarrier {
 
     private func lose(_ error: NightjarError, wasStarted: Bool) {
         let loss = ConnectionLoss(
-            wasReused: isReused, requestWasStarted: wasStarted, responseHasStarted: reader.hasHead)
+            wasReused: isReused, requestWasStarted: wasStarted, bodyWasStarted: bodyWasStarted,
+            responseHasStarted: reader.hasHead)
         deliver(.failure(error, loss))
     }
 

@@ -2,8 +2,7 @@ import NIOCore
 import NightjarHTTP
 
 /// One exchange over the network. If the pool has no idle connection, the exchange waits in the pool's queue. If the
-/// connection is lost before the response begins, the exchange may be repeated once on another connection
-/// (``Replacement``).
+/// connection is lost before the response begins, the exchange may be repeated on another connection (``Replacement``).
 final class NetworkExchange: Exchange {
     private enum State {
         case acquiring
@@ -19,8 +18,8 @@ final class NetworkExchange: Exchange {
     /// Released when the exchange ends, which breaks the reference cycle.
     private(set) var receiver: (any ExchangeReceiver)?
     private var state = State.acquiring
-    private var wasReplaced = false
-    /// Whether the request was started on the connection that was replaced.
+    private var replacements = 0
+    /// Whether the request was started on a connection that was replaced.
     private var requestWasStarted = false
 
     init(
@@ -72,14 +71,15 @@ final class NetworkExchange: Exchange {
     func connectionFailed(_ error: NightjarError, _ loss: ConnectionLoss) {
         let replacement = Replacement(
             connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
-            responseHasStarted: loss.responseHasStarted, alreadyReplaced: wasReplaced)
+            bodyWasStarted: loss.bodyWasStarted, responseHasStarted: loss.responseHasStarted,
+            earlierReplacements: replacements)
         let hasKey = request.hasField(IdempotencyKey.fieldName)
         if error.kind == .connectionLost,
             replacement.isAllowed(for: request.method, hasIdempotencyKey: hasKey, request.body)
         {
-            wasReplaced = true
-            requestWasStarted = loss.requestWasStarted
-            if requestWasStarted { receiver?.exchangeRepeated() }
+            replacements += 1
+            requestWasStarted = requestWasStarted || loss.requestWasStarted
+            if loss.requestWasStarted { receiver?.exchangeRepeated() }
             state = .acquiring
             transport.acquire(for: self, fresh: true)
             return

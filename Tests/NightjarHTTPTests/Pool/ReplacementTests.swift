@@ -5,7 +5,8 @@ import Testing
 
 @Suite struct ReplacementTests {
     private let stale = Replacement(
-        connectionWasReused: true, requestWasStarted: true, responseHasStarted: false, alreadyReplaced: false)
+        connectionWasReused: true, requestWasStarted: true, bodyWasStarted: false, responseHasStarted: false,
+        earlierReplacements: 0)
 
     @Test func getOnAStaleConnectionIsSentAgain() {
         #expect(stale.allows(.get, .none))
@@ -29,10 +30,27 @@ import Testing
         #expect(unsent.allows(.post, .stream(length: nil)))
     }
 
-    @Test func connectionIsReplacedOnlyOnce() {
+    @Test func unprocessedPostIsSentAgainUnlessItsBodyCannotBe() {
+        var unprocessed = stale
+        (unprocessed.requestWasStarted, unprocessed.bodyWasStarted) = (false, true)
+        #expect(unprocessed.allows(.post, .bytes(ByteBuffer(string: "x"))))
+        #expect(unprocessed.allows(.post, .file(path: "/f")))
+        #expect(!unprocessed.allows(.post, .stream(length: nil)))
+    }
+
+    @Test func requestThatMayHaveBeenProcessedIsReplacedOnlyOnce() {
         var again = stale
-        again.alreadyReplaced = true
+        again.earlierReplacements = 1
         #expect(!again.allows(.get, .none))
+    }
+
+    @Test func unprocessedRequestIsReplacedSeveralTimes() {
+        var unprocessed = stale
+        unprocessed.requestWasStarted = false
+        for (count, isAllowed) in [(0, true), (4, true), (5, false)] {
+            unprocessed.earlierReplacements = count
+            #expect(unprocessed.allows(.post, .none) == isAllowed)
+        }
     }
 
     @Test func newConnectionIsNotStale() {
