@@ -22,6 +22,7 @@ class Frontend(servers.Server):
     files    the folder of the files `small` and `large`
     """
 
+    reloads_posts = True  # whether no request in progress is lost when the server reloads its configuration
     forwards = True       # whether /echo and /status are resources of the demo API
     idle_timeout = True   # whether the server closes idle connections after a second
     log_name = "access"   # the file of the access log
@@ -114,7 +115,14 @@ backend demo
 
 
 class Apache(Frontend):
+    """Apache with mod_http2.
+
+    While it reloads, its mod_http2 1.15 ends some streams in progress with a GOAWAY frame that includes them ("The user
+    callback function failed"). A client must not send a POST request again then.
+    """
+
     command = "apache2"
+    reloads_posts = False
     MODULES = ("mpm_event", "authz_core", "http2", "ssl", "proxy", "proxy_http", "socache_shmcb")
 
     def arguments(self):

@@ -42,7 +42,7 @@ testing.test("the error message of the server is found in each common format", f
   t:equal(failure("error-object").details.code, "title_empty")
   t:equal(failure("error-text").details.message, "The title must not be empty.")
   t:equal(failure("html").details, nil)
-  t:equal(failure("html").message, "GET returned 422 Unprocessable Entity")
+  t:equal(failure("html").message, "GET returned 422 " .. phrase)
   local nobody = nightjar.client { base_url = "http://127.0.0.1:1" }
   local _, refused = nightjar.try(nobody.get, nobody, "/")
   t:equal(refused.details, nil)

@@ -209,6 +209,29 @@ test("each order has the complete body, also if an attempt ends while a part is 
   t:equal(api:get("/v1/orders/count").json.created, 8)
 end)
 
+test("a refused request is not sent again without the parts of its body that were taken", function(t)
+  local client <close> = nightjar.client { base_url = origin, retry = false, http = { versions = { "2" } } }
+  local function parts()
+    local count = 0
+    return function()
+      count = count + 1
+      nightjar.sleep(0.001)
+      return count <= 20 and ("x"):rep(300) or nil
+    end
+  end
+  local path = "/h2/reset?code=refused_stream&at=head&key=" .. nightjar.idempotency_key()
+  local _, err = nightjar.try(client.post, client, path .. "1", { body = parts() })
+  t:equal(err.kind, "connection_lost")
+  -- The retry policy starts the body again.
+  local res = client:post(path .. "2", { body = { each = parts }, retry = 2 })
+  t:equal(res.attempts, 2)
+  local bytes = {}
+  for _, exchange in ipairs(client:get("/__stats").json.log) do
+    if exchange.target:find(path, 1, true) then bytes[#bytes + 1] = exchange.body_bytes end
+  end
+  t:equal(bytes, { 6000, 6000, 6000 })
+end)
+
 test("invalid options raise an error that names the option", function()
   misuse("put: body.each is missing", api.put, api, "/echo", { body = {} })
   misuse("put: body.each must be a function, got string", api.put, api, "/echo", { body = { each = "x" } })

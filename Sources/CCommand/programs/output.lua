@@ -244,7 +244,7 @@ end
 local flags = { ["--compressed"] = true, ["--globoff"] = true, ["--path-as-is"] = true, ["--head"] = true, ["--insecure"] = true }
 
 -- Returns the request of a response or an error in HTTP form, with secrets masked. Derives it from the curl command line.
--- `version` is the version of HTTP of the response, or nil.
+-- `version` is the version of HTTP; 1.1 by default.
 function output.request(outcome, version)
   local words = shell_words(outcome:curl() or "")
   local method, url, body, fields, place = nil, nil, nil, {}, 2
@@ -278,7 +278,8 @@ function output.request(outcome, version)
   if not url then return nil end
   local scheme, host, path = url:match "^(%w+)://([^/?#]*)(.*)$"
   local paint = output.painter()
-  local lines = { paint("head", ("%s %s HTTP/%s"):format(method or body and "POST" or "GET", text.safe(path ~= "" and path or "/"), version or "1.1")) }
+  local lines = { paint("head", ("%s %s HTTP/%s"):format(method or body and "POST" or "GET",
+    text.safe(path ~= "" and path or "/"), version or "1.1")) }
   lines[2] = paint("key", "Host") .. ": " .. text.safe(host or "")
   for _, field in ipairs(fields) do
     local name, value = field:match "^([^:]*):(.*)$"

@@ -21,7 +21,7 @@ local function state_file(path)
   function file.write(state)
     if not state or state == file.state then return end
     file.state = state
-    local ok, err = nightjar.try(nightjar.fs.write, file.path, state, { atomic = true, mode = tonumber("600", 8) })
+    local ok, err = pcall(nightjar.fs.write, file.path, state, { atomic = true, mode = tonumber("600", 8) })
     if not ok and not file.has_failed then
       file.has_failed = true
       io.stderr:write("nightjar: the upload cannot be continued later: ", tostring(err), "\n")
