@@ -97,7 +97,7 @@ package struct HTTP2ResponseReader: Sendable {
             guard name.first == UInt8(ascii: ":") else { return "the header name \(quoted(name)) is invalid" }
             return pseudoFieldFault(name)
         }
-        guard !FieldSyntax.containsUpperCase(name) else {
+        for byte in name where byte &- UInt8(ascii: "A") < 26 {
             return "the header name \(quoted(name)) contains an upper-case letter, which HTTP/2 forbids"
         }
         guard FieldSyntax.endOfValue(value, from: 0) == value.count else {

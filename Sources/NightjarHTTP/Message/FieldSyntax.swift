@@ -34,23 +34,6 @@ public enum FieldSyntax {
         return at
     }
 
-    /// Returns whether a token contains an upper-case letter. Checks eight bytes at a time.
-    @inline(__always)
-    static func containsUpperCase(_ token: UnsafeRawBufferPointer) -> Bool {
-        var at = 0
-        while token.count - at >= 8 {
-            let word = token.loadUnaligned(fromByteOffset: at, as: UInt64.self)
-            // Letters of upper case lack the bit 0x20.
-            if letterBytes(word) & ~(word << 2) != 0 { return true }
-            at += 8
-        }
-        while at < token.count {
-            if token[at] &- UInt8(ascii: "A") < 26 { return true }
-            at += 1
-        }
-        return false
-    }
-
     /// Returns a word in which the high bit of each byte that is a letter in `word` is set.
     @inline(__always)
     private static func letterBytes(_ word: UInt64) -> UInt64 {

@@ -33,8 +33,6 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var input = ByteBuffer()
     private var inputBase: UnsafeRawPointer?
     private var isReceiving = false
-    /// The time of the read in progress.
-    private var readTime: UInt64 = 0
     private var isFlushScheduled = false
     private var hasSettings = false
     /// Fires if the server does not send its SETTINGS. Nil if no request has waited for them.
@@ -201,7 +199,6 @@ final class HTTP2Connection: ChannelInboundHandler {
         defer { transport.clock.release() }
         input = unwrapInboundIn(data)
         isReceiving = true
-        readTime = transport.clock.now.uptimeNanoseconds
         let error = input.withUnsafeReadableBytes { bytes in
             inputBase = bytes.baseAddress
             return session.receive(bytes)
@@ -215,11 +212,8 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// Returns whether the server may send another frame.
     func received(_ type: UInt8, flags: UInt8, length: Int) -> Bool {
-        frameLimit.received(type: type, flags: flags, length: length, at: readTime)
+        frameLimit.received(type: type, flags: flags, length: length, at: transport.clock.now.uptimeNanoseconds)
     }
-
-    /// The present time in nanoseconds.
-    var now: UInt64 { isReceiving ? readTime : transport.clock.now.uptimeNanoseconds }
 
     /// Fails if the session has found a violation of the protocol. Its GOAWAY frame has been written.
     private func failIfEnded() {
@@ -238,7 +232,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// Enlarges the window of the connection if it limits the rate.
     func consumed(_ count: Int) {
         guard window.canGrow else { return }
-        if let size = window.consumed(count, at: now, roundTrip: roundTrip) {
+        if let size = window.consumed(count, at: transport.clock.now.uptimeNanoseconds, roundTrip: roundTrip) {
             session?.setWindow(0, size)
         }
     }

@@ -96,13 +96,7 @@ final class HTTP2Session {
         let handler = UnsafeMutablePointer<ch2_handler>.allocate(capacity: 1)
         handler.initialize(
             to: ch2_handler(
-                // Without a reference count, because this function is called for each frame.
-                frame: { context, type, flags, length in
-                    guard let context else { return false }
-                    return Unmanaged<HTTP2Connection>.fromOpaque(context)._withUnsafeGuaranteedRef {
-                        $0.received(type, flags: flags, length: length)
-                    }
-                },
+                frame: { connection($0)?.received($1, flags: $2, length: $3) ?? false },
                 section: { stream($1)?.received($2, endsStream: $3) },
                 data: { stream($1)?.received($2, $3) },
                 ended: { stream($1)?.ended() },

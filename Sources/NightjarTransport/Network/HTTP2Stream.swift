@@ -50,10 +50,6 @@ final class HTTP2Stream: ExchangeCarrier {
         opensTunnel = if case .upgrade = request.body { true } else { false }
         reader = HTTP2ResponseReader(
             method: request.method, opensTunnel: opensTunnel, limits: connection.transport.decoderLimits)
-        if case .none = request.body {
-            requestIsComplete = true
-            return
-        }
         let body = OutgoingBody(unframed: request.body, request.framing)
         requestIsComplete = body.isComplete
         if !requestIsComplete {
@@ -225,12 +221,13 @@ final class HTTP2Stream: ExchangeCarrier {
 
     /// Lets the server send more on this stream, and enlarges the window if it limits the rate.
     private func consume(_ count: Int) {
-        guard hasSlot else { return }
-        connection.session?.consume(number, count)
-        guard window.canGrow,
-            let size = window.consumed(count, at: connection.now, roundTrip: connection.roundTrip)
-        else { return }
-        connection.session?.setWindow(number, size)
+        guard hasSlot, let session = connection.session else { return }
+        session.consume(number, count)
+        let now = connection.transport.clock.now.uptimeNanoseconds
+        guard window.canGrow, let size = window.consumed(count, at: now, roundTrip: connection.roundTrip) else {
+            return
+        }
+        session.setWindow(number, size)
     }
 
     // MARK: Ending
