@@ -122,8 +122,12 @@ if server.idle_timeout then
   test("after the server has closed an idle connection, a call opens another", function(t)
     api:get(server.small)
     t:truthy(api:get(server.small).timing.reused)
-    nightjar.sleep(2.5)
-    local res = api:get(server.small)
+    local res
+    for _ = 1, 4 do -- a server on a busy machine may close the connection late
+      nightjar.sleep(2.5)
+      res = api:get(server.small)
+      if not res.timing.reused then break end
+    end
     t:equal(res.http_version, "2")
     t:falsy(res.timing.reused)
   end)
