@@ -1464,6 +1464,16 @@ NJ_API nj_status nj_task_retry(nj_task *task, nj_retry_action decision, double s
  */
 NJ_API nj_status nj_request_set_idempotency_key(nj_request *request, const char *key);
 
+/**
+ * Declares that the request is idempotent although its method is not: processing it twice has the same effect as processing it
+ * once. It is then retried although the server may have processed it, without an idempotency key. An example is a POST
+ * that only searches.
+ *
+ * @param is_idempotent false, the default: the method decides (RFC 9110 section 9.2.2)
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_idempotent(nj_request *request, bool is_idempotent);
+
 /** The size of the buffer of nj_idempotency_key_new, including NUL. */
 #define NJ_IDEMPOTENCY_KEY_SIZE 37
 
@@ -2097,6 +2107,7 @@ NJ_API nj_request *nj_request_copy(const nj_request *request);
  *                                         operation: "query", "mutation", or "subscription" for nj_events
  *   retry                                 true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait"}
  *   idempotency_key                       a key, true (generated) or false (none)
+ *   idempotent                            true or false: nj_request_set_idempotent
  *   cache                                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only",
  *                                         "offline_first"; false: NJ_CACHE_OFF; true: the client's policy
  *   limit_group                           a name

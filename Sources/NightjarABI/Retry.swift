@@ -153,6 +153,11 @@ public func nj_request_set_idempotency_key(_ request: OpaquePointer?, _ key: Uns
     }
 }
 
+@_cdecl("nj_request_set_idempotent") @implementation
+public func nj_request_set_idempotent(_ request: OpaquePointer?, _ isIdempotent: Bool) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in box.request.isIdempotent = isIdempotent }
+}
+
 @_cdecl("nj_idempotency_key_new") @implementation
 public func nj_idempotency_key_new(_ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> nj_status {
     var random = SystemRandomNumberGenerator()

@@ -84,6 +84,15 @@ local writer = nightjar.client {
   base_url = origin, retry = { attempts = 20, base = 0.001, cap = 0.005, budget = { reserve = 10000 } },
 }
 
+test("a call that is declared idempotent is retried without a key", function(t)
+  local query = flaky("declared", 2)
+  local _, err = nightjar.try(api.post, api, "/v1/flaky", { query = flaky("undeclared", 2), json = {} })
+  t:equal(err.attempts, 1)
+  local res = api:post("/v1/flaky", { query = query, json = {}, idempotent = true })
+  t:equal(res.attempts, 3)
+  t:equal(res.idempotency_key, nil)
+end)
+
 test("two hundred orders over connections that are dropped: each order is created once", function(t)
   local orders = {}
   for i = 1, 200 do orders[i] = i end

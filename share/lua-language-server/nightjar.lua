@@ -959,6 +959,7 @@ function client:close() end
 ---@field retry? nightjar.retry_options|boolean|integer The retry policy of this call. Default: the client's.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. false: the call is not held back, and its responses hold back no other calls. Default: the client's.
 ---@field idempotency_key? boolean|string The Idempotency-Key, with which a write can be retried; true: a new key. Default: none.
+---@field idempotent? boolean true: the request may be sent again although the server may have processed it, with any method. Default: false.
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed, and how many. Default: the client's.
 ---@field cookies? boolean false: cookies are neither sent nor stored. Default: true.
 ---@field cache? boolean|string protocol, reload, revalidate, cache_else_load, cache_only or offline_first; false: without the cache. Default: the client's.

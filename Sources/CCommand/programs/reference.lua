@@ -955,6 +955,8 @@ return {
         "Whether Retry-After is respected. false: the call is not held back, and its responses hold back no other calls.", default = "the client's" },
       { "idempotency_key", "boolean|string",
         "The Idempotency-Key, with which a write can be retried; true: a new key.", default = "none" },
+      { "idempotent", "boolean",
+        "true: the request may be sent again although the server may have processed it, with any method.", default = "false" },
       { "redirect", "nightjar.redirect_options|boolean|integer",
         "Whether redirects are followed, and how many.", default = "the client's" },
       { "cookies", "boolean", "false: cookies are neither sent nor stored.", default = "true" },

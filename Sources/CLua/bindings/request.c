@@ -46,6 +46,7 @@ static const char *const names[] = {
     "cookies",
     "decompress", "max_body", "compress",
     "expect_continue", "schema", "retry",    "allow_body_on_get", "coalesce",   "auth",            "idempotency_key",
+    "idempotent",
     "limit_group", "invalidates", "cache",   "respect_retry_after", "wait_for_connectivity", "allow_metered", "allow_constrained",
     "graphql",
     NULL};

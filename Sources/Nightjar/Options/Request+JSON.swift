@@ -65,6 +65,9 @@ extension Request {
             Option(name: "respect_retry_after") { value, path, request throws(NightjarError) in
                 request.respectsRetryAfter = try value.flag(path)
             },
+            Option(name: "idempotent") { value, path, request throws(NightjarError) in
+                request.isIdempotent = try value.flag(path)
+            },
             Option(name: "idempotency_key") { value, path, request throws(NightjarError) in
                 switch value {
                 case .bool(let flag): request.idempotencyKey = flag ? .generated : .none

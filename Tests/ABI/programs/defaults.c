@@ -250,6 +250,7 @@ static void numbers_have_their_ranges(void) {
   CHECK(nj_idempotency_key_new(NULL, 100) == NJ_INVALID_ARGUMENT);
   char long_key[257];
   memset(long_key, 'k', sizeof long_key - 1), long_key[256] = 0;
+  CHECK(nj_request_set_idempotent(request, true) == NJ_OK && nj_request_set_idempotent(request, false) == NJ_OK);
   CHECK(nj_request_set_idempotency_key(request, long_key) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_idempotency_key(request, long_key + 1) == NJ_OK);
   CHECK(nj_request_set_idempotency_key(request, "") == NJ_INVALID_ARGUMENT);
