@@ -34,6 +34,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var inputBase: UnsafeRawPointer?
     private var isReceiving = false
     private var isFlushScheduled = false
+    private var isWriting = false
     /// Whether the connection has carried an exchange.
     private(set) var isReused = false
     /// The number of the last stream whose request may have been written.
@@ -139,7 +140,11 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     private func flush() {
+        // If a write fails, the channel reads what has arrived before it returns.
+        guard !isWriting else { return scheduleFlush() }
         guard let context, let session, phase != .closed else { return }
+        isWriting = true
+        defer { isWriting = false }
         lastWritten = max(lastWritten, session.lastStream)
         guard let written = output.write(session, context) else {
             return fail(NightjarError(.protocol, "writing HTTP/2 frames failed", phase: .send))
