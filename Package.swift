@@ -31,7 +31,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", .upToNextMinor(from: "2.101.2")),
         .package(url: "https://github.com/apple/swift-nio-ssl", .upToNextMinor(from: "2.37.6")),
         .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
-        // Only for the demo server, as an implementation of HTTP/2 that is independent of the client.
+        // Only for the demo server and the tests, as an implementation of HTTP/2 that is independent of the client.
         .package(url: "https://github.com/apple/swift-nio-http2", .upToNextMinor(from: "1.46.0")),
     ],
     targets: [
@@ -279,6 +279,7 @@ let package = Package(
                 .product(name: "NIOEmbedded", package: "swift-nio"),
                 .product(name: "NIOTLS", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
             ],
             path: "Tests/Support"
         ),

@@ -38,12 +38,14 @@ func longLivedClient(of peer: ScriptedPeer, _ configure: (inout Configuration) -
 }
 
 extension Configuration {
-    /// A configuration for peers in this process, with short timeouts, without retries and proxies.
+    /// A configuration for peers in this process, with short timeouts, without retries and proxies, and with the version of
+    /// HTTP of the test run.
     static var loopback: Configuration {
         var configuration = Configuration()
         configuration.transport.proxy.source = .off
         configuration.timeouts = Timeouts(connect: .seconds(5), idle: .seconds(5), total: .seconds(10))
         configuration.retry.maximumAttempts = 1
+        if TestHTTP.isHTTP2 { configuration.transport.versions = [.http2] }
         return configuration
     }
 }

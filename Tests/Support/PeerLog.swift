@@ -10,10 +10,16 @@ final class PeerLog: @unchecked Sendable {
     }
 
     private let condition = NSCondition()
-    private var state: (connections: [Connection], failures: [String], threads: Int) = ([], [], 0)
+    private var state: (connections: [Connection], failures: [String], threads: Int, sockets: Int) = ([], [], 0, 0)
 
     var connections: [Connection] { condition.withLock { state.connections } }
     var failures: [String] { condition.withLock { state.failures } }
+
+    var socketCount: Int { condition.withLock { state.sockets } }
+
+    func socketAccepted() {
+        condition.withLock { state.sockets += 1 }
+    }
 
     /// - Returns: The connection's index.
     func connectionAccepted() -> Int {

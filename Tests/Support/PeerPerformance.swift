@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 
 /// Runs the script of one connection. Each connection has its own thread.
@@ -16,32 +17,57 @@ final class PeerPerformance: @unchecked Sendable {
     private let tls: TLSStreamContext?
     private let connection: Int
     private let log: PeerLog
+    private let scripts: PeerScripts
     private let maximumWait: Duration
     private let interruption: Latch
     /// Bytes that were read from the stream and not yet consumed by a step.
     private var pending: [UInt8] = []
+    /// Whether the version of HTTP is known.
+    private var versionIsKnown = false
+    /// Whether an HTTP/2 connection, which other scripts share, has the socket.
+    private var sharesSocket = false
 
     init(
-        socket: Socket, tls: TLSStreamContext?, connection: Int, log: PeerLog, maximumWait: Duration,
-        interruption: Latch
+        socket: Socket, tls: TLSStreamContext?, connection: Int, log: PeerLog, scripts: PeerScripts,
+        maximumWait: Duration, interruption: Latch
     ) {
         self.socket = socket
         self.tls = tls
         stream = socket
         self.connection = connection
         self.log = log
+        self.scripts = scripts
         self.maximumWait = maximumWait
         self.interruption = interruption
     }
 
-    func play(_ script: [ScriptedPeer.Step]) {
+    /// Another script on the HTTP/2 connection of `first`.
+    private init(_ stream: ScriptedStream, connection: Int, of first: PeerPerformance) {
+        socket = first.socket
+        tls = nil
+        self.stream = stream
+        self.connection = connection
+        log = first.log
+        scripts = first.scripts
+        maximumWait = first.maximumWait
+        interruption = first.interruption
+        versionIsKnown = true
+        sharesSocket = true
+    }
+
+    func start(_ script: [ScriptedPeer.Step]) {
+        log.threadStarted()
+        Thread.detachNewThread {
+            self.play(script)
+            self.log.threadEnded()
+        }
+    }
+
+    private func play(_ script: [ScriptedPeer.Step]) {
         var place = "TLS"
         do {
             if try secure() {
-                for (index, step) in script.enumerated() {
-                    place = "step \(index)"
-                    try perform(step)
-                }
+                try perform(script, followedBy: .end) { place = "step \($0)" }
             }
         } catch Socket.WaitError.interrupted {
             // The test is over.
@@ -52,7 +78,7 @@ final class PeerPerformance: @unchecked Sendable {
             log.failed("connection \(connection), \(place): \(PeerPerformance.message(error))")
         }
         stream.close()
-        socket.close()
+        if !sharesSocket { socket.close() }
         log.ended(connection)
     }
 
@@ -77,7 +103,18 @@ final class PeerPerformance: @unchecked Sendable {
         }
     }
 
-    private func perform(_ step: ScriptedPeer.Step) throws {
+    private func perform(
+        _ steps: [ScriptedPeer.Step], followedBy rest: PeerNext, began: (Int) -> Void = { _ in }
+    ) throws {
+        for (index, step) in steps.enumerated() {
+            began(index)
+            let next = ScriptedPeer.Step.next(steps[(index + 1)...], followedBy: rest)
+            stream.stepBegan(step.readsRequest ? .request : next)
+            try perform(step, next)
+        }
+    }
+
+    private func perform(_ step: ScriptedPeer.Step, _ next: PeerNext) throws {
         switch step {
         case .expectRequest: try expectRequest(withBody: true)
         case .expectHead: try expectRequest(withBody: false)
@@ -85,29 +122,27 @@ final class PeerPerformance: @unchecked Sendable {
         case .expectClose: try expectClose()
         case .send(let bytes): try stream.send(bytes, within: maximumWait)
         case .sendSlowly(let bytes, let interval):
-            for byte in bytes.array {
-                try stream.send([byte], within: maximumWait)
-                try interruption.pause(interval)
-            }
-        case .sendUnencrypted(let bytes): try socket.send(bytes, within: maximumWait)
+            try stream.sendSlowly(bytes, within: maximumWait) { try interruption.pause(interval) }
+        case .sendUnencrypted(let bytes): try stream.sendUnencrypted(bytes, within: maximumWait)
         case .closeAfter(let count, let bytes):
             try stream.send(Bytes(bytes.array.prefix(count)), within: maximumWait)
             stream.close()
         case .garbage(let seed, let count):
             var random = SeededRandom(seed: seed)
             try stream.send(Bytes(random.bytes(count)), within: maximumWait)
-        case .stall: try stall()
+        case .stall: try stream.waitForEnd()
         case .wait(let duration): try interruption.pause(duration)
         case .waitFor(let latch): try wait(for: latch)
         case .open(let latch): latch.open()
         case .halfClose: stream.shutdownOutput()
         case .close: stream.close()
-        case .closeWithoutNotice: socket.close()
-        case .reset: socket.reset()
+        case .closeWithoutNotice: stream.closeWithoutNotice()
+        case .reset: stream.reset()
         case .relay(let port): try relay(to: port)
         case .untilClosed(let steps):
             while try !clientHasClosed() {
-                for step in steps { try perform(step) }
+                try perform(steps, followedBy: .request)
+                stream.stepBegan(.request)
             }
         }
     }
@@ -122,6 +157,30 @@ final class PeerPerformance: @unchecked Sendable {
         log.received(bytes, on: connection)
         pending += bytes
         return !bytes.isEmpty
+    }
+
+    /// Continues with HTTP/2 if the client has sent its connection preface. RFC 9113 section 3.4.
+    private func readVersion() throws {
+        guard !versionIsKnown else { return }
+        let preface = HTTP2FrameReader.preface
+        var received: [UInt8] = []
+        while pending.count < preface.count, preface.starts(with: pending) {
+            let bytes = try stream.receive(within: maximumWait)
+            guard !bytes.isEmpty else { break }
+            received += bytes
+            pending += bytes
+        }
+        versionIsKnown = true
+        guard pending.starts(with: preface) else { return log.received(received, on: connection) }
+        let front = HTTP2Front(
+            socket: socket, stream: stream, interruption: interruption, log: log, scripts: scripts
+        ) { [self] stream, connection, script in
+            PeerPerformance(stream, connection: connection, of: self).start(script)
+        }
+        sharesSocket = true
+        let rest = Array(pending.dropFirst(preface.count))
+        pending = []
+        stream = try front.start(rest)
     }
 
     private func take(_ count: Int) throws -> [UInt8] {
@@ -149,6 +208,7 @@ final class PeerPerformance: @unchecked Sendable {
     }
 
     private func expectRequest(withBody: Bool) throws {
+        try readVersion()
         let head = try take(through: Array("\r\n\r\n".utf8), limit: 1 << 20)
         guard var request = ReceivedRequest(head: head) else {
             throw Halt.failure("invalid request head: \(Bytes(head).text)")
@@ -202,6 +262,9 @@ final class PeerPerformance: @unchecked Sendable {
         guard pending.isEmpty else { return false }
         do {
             try stream.waitForData()
+            try readVersion()
+            guard pending.isEmpty else { return false }
+            try stream.waitForData()
             return try !fill(within: maximumWait)
         } catch let error as SocketError where error.code == ECONNRESET {
             return true
@@ -234,11 +297,6 @@ final class PeerPerformance: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Waits until the client closes its half, without reading the data sent before.
-    private func stall() throws {
-        try socket.wait(for: Socket.peerEnded, within: nil)
-    }
-
     private func wait(for latch: Latch) throws {
         let end = ContinuousClock.now + maximumWait
         while !latch.isOpen {
@@ -260,14 +318,5 @@ extension Latch {
             var polled = pollfd(fd: descriptor, events: 0, revents: 0)
             if poll(&polled, 1, remaining.pollMilliseconds) > 0 { throw Socket.WaitError.interrupted }
         }
-    }
-}
-
-extension [UInt8] {
-    /// The index after the first occurrence of `mark` at or after `start`.
-    fileprivate func firstEnd(of mark: [UInt8], from start: Int) -> Int? {
-        guard count - start >= mark.count else { return nil }
-        return (start...(count - mark.count)).first { self[$0..<$0 + mark.count].elementsEqual(mark) }
-            .map { $0 + mark.count }
     }
 }

@@ -10,6 +10,10 @@ import Foundation
 ///
 /// Each connection has its own thread. The connection is closed at the end of its script. Calling ``stop()`` or
 /// releasing the peer interrupts waiting scripts.
+///
+/// A client may use HTTP/2, with prior knowledge or with ALPN. Its streams are translated to HTTP/1.1 for the scripts, and
+/// the responses of the scripts to HTTP/2. Each stream that runs while another one is in progress has a connection of its
+/// own, as HTTP/1.1 would, on the same socket. ``HTTP2Front`` has the details.
 public final class ScriptedPeer: Sendable {
     /// A step of a script. Steps that read data also record it.
     public indirect enum Step: Sendable {
@@ -79,6 +83,7 @@ public final class ScriptedPeer: Sendable {
         let tls = try tls.map { try TLSStreamContext($0) }
         // The threads retain these objects and not the peer, so releasing the peer ends the threads.
         let (log, interruption) = (log, interruption)
+        let scripts = PeerScripts(connections, repeatsLast: repeatsLast, log: log)
         let listener: Socket
         if let path {
             listener = try Socket.listening(path: path, interruption: interruption)
@@ -90,22 +95,16 @@ public final class ScriptedPeer: Sendable {
         Thread.detachNewThread {
             defer { log.threadEnded() }
             while let socket = try? listener.accept(interruption: interruption) {
-                let index = log.connectionAccepted()
-                let script = index < connections.count ? connections[index] : repeatsLast ? connections.last : nil
-                guard let script else {
-                    log.failed("connection \(index) came without a script")
-                    log.ended(index)
+                log.socketAccepted()
+                guard let (index, script) = scripts.next() else {
+                    scripts.missing()
                     socket.reset()
                     continue
                 }
-                let performance = PeerPerformance(
-                    socket: socket, tls: tls, connection: index, log: log, maximumWait: maximumWait,
-                    interruption: interruption)
-                log.threadStarted()
-                Thread.detachNewThread {
-                    performance.play(script)
-                    log.threadEnded()
-                }
+                PeerPerformance(
+                    socket: socket, tls: tls, connection: index, log: log, scripts: scripts, maximumWait: maximumWait,
+                    interruption: interruption
+                ).start(script)
             }
         }
     }
@@ -120,8 +119,11 @@ public final class ScriptedPeer: Sendable {
 
     // MARK: Results; connections are numbered from 0
 
-    /// The number of accepted connections.
+    /// The number of connections with a script. With HTTP/2, several of them can share a socket.
     public var connectionCount: Int { log.connections.count }
+
+    /// The number of accepted sockets.
+    public var socketCount: Int { log.socketCount }
 
     /// The number of connections that have ended.
     public var endedCount: Int { log.connections.count { $0.hasEnded } }

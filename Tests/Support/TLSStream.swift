@@ -8,7 +8,7 @@ import NIOTLS
 /// The TLS settings of a ``ScriptedPeer``.
 public struct PeerTLS: Sendable {
     public var certificate: TestCertificates.Kind
-    /// The protocols for ALPN, in order of preference.
+    /// The protocols for ALPN, in order of preference. If empty, none with HTTP/1.1, and `h2` and `http/1.1` with HTTP/2.
     public var applicationProtocols: [String]
     public var versions: ClosedRange<TLSVersion>
     /// A PEM file of the authorities of client certificates, which are then required. Nil: none is requested.
@@ -64,7 +64,8 @@ public struct PeerTLS: Sendable {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: chain.map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: certificates.key(certificate), format: .pem)))
-        configuration.applicationProtocols = applicationProtocols
+        let isDefault = TestHTTP.isHTTP2 && applicationProtocols.isEmpty
+        configuration.applicationProtocols = isDefault ? ["h2", "http/1.1"] : applicationProtocols
         if isClassical { configuration.curves = [.x25519] }
         if let cipherSuites { configuration.cipherSuites = cipherSuites }
         configuration.minimumTLSVersion = versions.lowerBound
@@ -93,23 +94,6 @@ public struct PeerHandshake: Sendable, Equatable {
     public internal(set) var failure: String?
 }
 
-/// The stream on which a script runs: a plain socket or TLS.
-protocol PeerStream: AnyObject {
-    func receive(within limit: Duration) throws -> [UInt8]
-    /// Waits without limit until ``receive(within:)`` has data to return or to decrypt, or the peer has closed its half.
-    func waitForData() throws
-    func send(_ bytes: Bytes, within limit: Duration) throws
-    /// Closes the local half, with a close_notify alert if TLS is used, and leaves the peer's half open.
-    func shutdownOutput()
-    /// Closes the connection, with a close_notify alert if TLS is used.
-    func close()
-}
-
-extension Socket: PeerStream {
-    func receive(within limit: Duration) throws -> [UInt8] { try receive(atMost: 64 * 1024, within: limit) }
-    func waitForData() throws { try wait(for: POLLIN, within: nil) }
-}
-
 /// The TLS settings and session keys that the connections of a ``ScriptedPeer`` share.
 final class TLSStreamContext: Sendable {
     fileprivate let context: NIOSSLContext
@@ -130,9 +114,11 @@ final class TLSStreamContext: Sendable {
 
 /// TLS on a blocking socket: NIOSSL's handler in an embedded channel, driven manually.
 ///
-/// It reads and writes only during a step of the script, so a stalled peer also stalls with TLS.
+/// It reads and writes only during a step of the script, so a stalled peer also stalls with TLS. The channel belongs to a
+/// thread of its own, because the scripts of an HTTP/2 connection write on several threads.
 final class TLSStream: PeerStream {
     private let socket: Socket
+    private let thread = WorkThread()
     private let channel: EmbeddedChannel
     private let watch = HandshakeWatch()
     private let fault: PeerTLS.Fault?
@@ -146,13 +132,19 @@ final class TLSStream: PeerStream {
     init(_ socket: Socket, _ context: TLSStreamContext) throws {
         self.socket = socket
         fault = context.fault
-        channel = EmbeddedChannel(handlers: [NIOSSLServerHandler(context: context.context), watch])
-        try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+        let watch = watch
+        channel = try thread.run {
+            let channel = EmbeddedChannel(handlers: [NIOSSLServerHandler(context: context.context), watch])
+            try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
+            return channel
+        }
     }
 
     /// Performs the handshake. A failed handshake is returned and not thrown.
     func handshake(within limit: Duration) throws -> PeerHandshake {
-        try TLSStreamContext.$serverName.withValue(watch.serverName) { try performHandshake(within: limit) }
+        try thread.run {
+            try TLSStreamContext.$serverName.withValue(watch.serverName) { try performHandshake(within: limit) }
+        }
     }
 
     private func performHandshake(within limit: Duration) throws -> PeerHandshake {
@@ -178,39 +170,73 @@ final class TLSStream: PeerStream {
     }
 
     func receive(within limit: Duration) throws -> [UInt8] {
-        while true {
-            if let buffer = try found.take() ?? channel.readInbound(as: ByteBuffer.self) {
-                return Array(buffer.readableBytesView)
+        try thread.run {
+            while true {
+                if let bytes = try decrypted() { return bytes }
+                guard try step(within: limit) else { return [] }
             }
-            guard try step(within: limit) else { return [] }
         }
     }
 
-    func waitForData() throws {
-        found = try found ?? channel.readInbound(as: ByteBuffer.self)
-        if found == nil { try socket.wait(for: POLLIN, within: nil) }
+    func receiveAvailable() throws -> [UInt8]? {
+        try thread.run {
+            if let bytes = try decrypted() { return bytes }
+            guard channel.isActive else { return [] }
+            guard let bytes = try socket.received(atMost: 64 * 1024) else { return nil }
+            guard !bytes.isEmpty else { return [] }
+            try pass(bytes, within: .seconds(10))
+            return try decrypted()
+        }
     }
+
+    /// Returns the decrypted data that was not read; nil if there is none.
+    private func decrypted() throws -> [UInt8]? {
+        var all = found.take().map { Array($0.readableBytesView) } ?? []
+        while let buffer = try channel.readInbound(as: ByteBuffer.self) { all += buffer.readableBytesView }
+        return all.isEmpty ? nil : all
+    }
+
+    func waitForData() throws {
+        let isFound = try thread.run {
+            found = try found ?? channel.readInbound(as: ByteBuffer.self)
+            return found != nil
+        }
+        if !isFound { try socket.wait(for: POLLIN, within: nil) }
+    }
+
+    func waitForEnd() throws { try socket.waitForEnd() }
 
     func send(_ bytes: Bytes, within limit: Duration) throws {
-        channel.writeAndFlush(ByteBuffer(bytes: bytes.array), promise: nil)
-        try sendPending(within: limit)
+        try thread.run {
+            channel.writeAndFlush(ByteBuffer(bytes: bytes.array), promise: nil)
+            try sendPending(within: limit)
+        }
     }
 
+    func sendUnencrypted(_ bytes: Bytes, within limit: Duration) throws { try socket.send(bytes, within: limit) }
+
     func shutdownOutput() {
-        channel.close(mode: .output, promise: nil)
-        try? sendPending(within: .seconds(1))
+        try? thread.run {
+            channel.close(mode: .output, promise: nil)
+            try sendPending(within: .seconds(1))
+        }
         socket.shutdownOutput()
     }
 
     func close() {
-        if channel.isActive {
-            channel.close(promise: nil)
-            try? sendPending(within: .seconds(1))
+        try? thread.run {
+            if channel.isActive {
+                channel.close(promise: nil)
+                try? sendPending(within: .seconds(1))
+            }
+            // NIOSSL waits for the client's close_notify until a timeout. The advanced time triggers this timeout.
+            channel.embeddedEventLoop.advanceTime(by: .hours(1))
         }
-        // NIOSSL waits for the client's close_notify until a timeout. The advanced time triggers this timeout.
-        channel.embeddedEventLoop.advanceTime(by: .hours(1))
         socket.close()
     }
+
+    func closeWithoutNotice() { socket.close() }
+    func reset() { socket.reset() }
 
     /// Passes the next data from the socket to TLS.
     ///
@@ -219,11 +245,15 @@ final class TLSStream: PeerStream {
         guard channel.isActive else { return false }
         let bytes = try socket.receive(within: limit)
         guard !bytes.isEmpty else { return false }
+        try pass(bytes, within: limit)
+        return true
+    }
+
+    private func pass(_ bytes: [UInt8], within limit: Duration) throws {
         try channel.writeInbound(ByteBuffer(bytes: bytes))
         channel.embeddedEventLoop.run()
         try channel.throwIfErrorCaught()
         try sendPending(within: limit)
-        return true
     }
 
     private func sendPending(within limit: Duration) throws {

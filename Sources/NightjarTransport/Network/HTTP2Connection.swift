@@ -37,6 +37,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var hasSettings = false
     /// Fires if the server does not send its SETTINGS. Nil if no request has waited for them.
     private var settingsTimer: Scheduled<Void>?
+    private var isWriting = false
     /// Whether the connection has carried an exchange.
     private var isReused = false
     /// The number of the last stream whose request may have been written.
@@ -169,7 +170,11 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     private func flush() {
+        // If a write fails, the channel reads what has arrived before it returns.
+        guard !isWriting else { return scheduleFlush() }
         guard let context, let session, phase != .closed else { return }
+        isWriting = true
+        defer { isWriting = false }
         lastWritten = max(lastWritten, session.lastStream)
         guard let written = output.write(session, context) else {
             return fail(NightjarError(.protocol, "writing HTTP/2 frames failed", phase: .send))
