@@ -55,7 +55,7 @@ import Testing
         #expect(!stale.allows(.put, .stream(length: 3)))
     }
 
-    @Test(arguments: [(RequestLoss.Reason.goAway, 10), (.refused, 1), (.http11Required, 1)])
+    @Test(arguments: [(RequestLoss.Reason.goAway, 50), (.refused, 1), (.http11Required, 1)])
     func unprocessedRequestIsSentAgain(reason: RequestLoss.Reason, times: Int) {
         var loss = stale
         (loss.reason, loss.connectionWasReused) = (reason, false)
