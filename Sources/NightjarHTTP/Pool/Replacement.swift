@@ -15,28 +15,37 @@ public struct Replacement: Sendable {
     /// True if a part of a streamed body was requested from the caller.
     public var bodyWasStarted: Bool
     public var responseHasStarted: Bool
+    /// True if the server closes the connection after the requests that it processes (GOAWAY).
+    public var connectionIsClosing: Bool
     /// The number of earlier replacements of the request.
     public var earlierReplacements: Int
 
     public init(
         connectionWasReused: Bool, requestWasStarted: Bool, bodyWasStarted: Bool, responseHasStarted: Bool,
-        earlierReplacements: Int
+        connectionIsClosing: Bool, earlierReplacements: Int
     ) {
         self.connectionWasReused = connectionWasReused
         self.requestWasStarted = requestWasStarted
         self.bodyWasStarted = bodyWasStarted
         self.responseHasStarted = responseHasStarted
+        self.connectionIsClosing = connectionIsClosing
         self.earlierReplacements = earlierReplacements
     }
 
     public func isAllowed(for method: Method, hasIdempotencyKey: Bool, _ body: RequestBody) -> Bool {
         guard !responseHasStarted, body.isReplayable || !bodyWasStarted else { return false }
-        if !requestWasStarted { return earlierReplacements < Replacement.limit }
+        if !requestWasStarted {
+            return earlierReplacements < (connectionIsClosing ? Replacement.closingLimit : Replacement.limit)
+        }
         return earlierReplacements == 0 && connectionWasReused && (method.isIdempotent || hasIdempotencyKey)
             && body.isReplayable
     }
 
-    /// The maximum number of replacements of a request that was not processed. The server of a loop of refusals is not
-    /// available, which the retry policy handles with waits.
+    /// The maximum number of replacements of a request that was not processed. A server that refuses a request more often
+    /// is overloaded. The retry policy then waits before the next attempt.
     private static let limit = 5
+    /// The same, if the last connection is closing. While many requests wait, a connection that the server closes after
+    /// 100 requests, as nginx does by default before 1.19.10, excludes about as many as it accepts, also of those that
+    /// others excluded before.
+    private static let closingLimit = 50
 }

@@ -5,4 +5,6 @@ struct ConnectionLoss {
     /// Whether a part of a streamed body was requested from the receiver.
     var bodyWasStarted = false
     var responseHasStarted: Bool
+    /// Whether the server closes the connection after the requests that it processes.
+    var connectionIsClosing = false
 }

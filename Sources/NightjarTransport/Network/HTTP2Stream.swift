@@ -260,7 +260,7 @@ final class HTTP2Stream: ExchangeCarrier {
     private func lose(_ error: NightjarError, wasStarted: Bool) {
         let loss = ConnectionLoss(
             wasReused: isReused, requestWasStarted: wasStarted, bodyWasStarted: bodyWasStarted,
-            responseHasStarted: reader.hasHead)
+            responseHasStarted: reader.hasHead, connectionIsClosing: connection.phase == .draining)
         deliver(.failure(error, loss))
     }
 

@@ -72,7 +72,7 @@ final class NetworkExchange: Exchange {
         let replacement = Replacement(
             connectionWasReused: loss.wasReused, requestWasStarted: loss.requestWasStarted,
             bodyWasStarted: loss.bodyWasStarted, responseHasStarted: loss.responseHasStarted,
-            earlierReplacements: replacements)
+            connectionIsClosing: loss.connectionIsClosing, earlierReplacements: replacements)
         let hasKey = request.hasField(IdempotencyKey.fieldName)
         if error.kind == .connectionLost,
             replacement.isAllowed(for: request.method, hasIdempotencyKey: hasKey, request.body)

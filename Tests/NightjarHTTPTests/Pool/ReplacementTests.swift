@@ -6,7 +6,7 @@ import Testing
 @Suite struct ReplacementTests {
     private let stale = Replacement(
         connectionWasReused: true, requestWasStarted: true, bodyWasStarted: false, responseHasStarted: false,
-        earlierReplacements: 0)
+        connectionIsClosing: false, earlierReplacements: 0)
 
     @Test func getOnAStaleConnectionIsSentAgain() {
         #expect(stale.allows(.get, .none))
@@ -47,8 +47,10 @@ import Testing
     @Test func unprocessedRequestIsReplacedSeveralTimes() {
         var unprocessed = stale
         unprocessed.requestWasStarted = false
-        for (count, isAllowed) in [(0, true), (4, true), (5, false)] {
-            unprocessed.earlierReplacements = count
+        for (count, isClosing, isAllowed) in [
+            (0, false, true), (4, false, true), (5, false, false), (49, true, true), (50, true, false),
+        ] {
+            (unprocessed.earlierReplacements, unprocessed.connectionIsClosing) = (count, isClosing)
             #expect(unprocessed.allows(.post, .none) == isAllowed)
         }
     }
