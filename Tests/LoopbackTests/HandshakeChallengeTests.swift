@@ -292,7 +292,7 @@ import class Foundation.Thread
             return results.count == 3
         }
         #expect(results.texts == ["secret", "secret", "secret"])
-        #expect(peer.connectionCount == 1)
+        #expect(peer.socketCount == 1)
     }
 
     /// A call that begins to wait later, before or after the challenge was posted, can decide if the queue of the first

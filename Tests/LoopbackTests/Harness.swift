@@ -37,6 +37,13 @@ func longLivedClient(of peer: ScriptedPeer, _ configure: (inout Configuration) -
     }
 }
 
+extension Trait where Self == ConditionTrait {
+    /// Skips a test over HTTP/2.
+    ///
+    /// - Parameter reason: The section of an RFC that excludes the feature.
+    static func http1Only(_ reason: Comment) -> ConditionTrait { .disabled(if: TestHTTP.isHTTP2, reason) }
+}
+
 extension Configuration {
     /// A configuration for peers in this process, with short timeouts, without retries and proxies, and with the version of
     /// HTTP of the test run.

@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func callsBeyondTheLimitAreQueuedInOrder() throws {
-        let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond()])]], repeatsLast: true)
+        let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond()])]])
         let client = try client(of: peer) { $0.transport.connectionsPerHost = 1 }
         let queue = CompletionQueue()
         let order = Mutex<[String]>([])

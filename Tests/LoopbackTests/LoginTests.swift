@@ -34,6 +34,9 @@ import Testing
         /// Returns a client without credentials.
         func clientWithoutCredentials() throws -> Client { try client("false") }
 
+        /// Returns a client that is used like a browser. Without TLS, browsers use HTTP/1.1, as does the login's listener.
+        func browser() throws -> Client { try client("false") { $0.transport.versions = [.http1_1] } }
+
         func control(_ json: String) throws {
             var request = Request(.post, "http://127.0.0.1:\(port)/__control", body: json)
             try request.headers.set("Content-Type", "application/json")
@@ -144,7 +147,7 @@ import Testing
         try api.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
             // The final status is that of the callback page, to which the authorization server redirects.
-            let status = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url)).status
+            let status = try? demo.browser().sendBlocking(Request(.get, url)).status
             browser.withLock { $0 = status }
         }
         #expect(browser.withLock { $0 } == 200)
@@ -175,7 +178,7 @@ import Testing
                 let port = UInt16(url[place...].prefix { $0.isNumber })
             else { return }
             for _ in 0..<40 { idle.withLock { $0.append(connectToThisMachine(port)) } }
-            _ = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url))
+            _ = try? demo.browser().sendBlocking(Request(.get, url))
         }
         #expect(ContinuousClock.now - began < .seconds(8))
         #expect(try status(api, "/me") == 200)
@@ -209,7 +212,7 @@ import Testing
         try person.logInBlocking { prompt in
             guard case .browser(let url) = prompt else { return }
             page.withLock { $0 = url }
-            _ = try? demo.clientWithoutCredentials().sendBlocking(Request(.get, url))
+            _ = try? demo.browser().sendBlocking(Request(.get, url))
         }
         #expect(page.withLock { $0 }.contains("&scope=read+write&"))
         #expect(try status(person, "/me") == 200)

@@ -5,7 +5,25 @@ final class WorkThread: Sendable {
     private final class State: @unchecked Sendable {
         let condition = NSCondition()
         var job: (() -> Void)?
+        var isDone = false
         var isEnded = false
+
+        /// Runs the next job, and releases it before the caller continues. Returns false at the end of the thread.
+        func runNext() -> Bool {
+            let job = condition.withLock { () -> (() -> Void)? in
+                while self.job == nil, !isEnded { condition.wait() }
+                return self.job.take()
+            }
+            job?()
+            return job != nil
+        }
+
+        func finish() {
+            condition.withLock {
+                isDone = true
+                condition.broadcast()
+            }
+        }
     }
 
     private let state = State()
@@ -13,18 +31,7 @@ final class WorkThread: Sendable {
     init() {
         let state = state
         Thread.detachNewThread {
-            while true {
-                let job = state.condition.withLock { () -> (() -> Void)? in
-                    while state.job == nil, !state.isEnded { state.condition.wait() }
-                    return state.job
-                }
-                guard let job else { return }
-                job()
-                state.condition.withLock {
-                    state.job = nil
-                    state.condition.broadcast()
-                }
-            }
+            while state.runNext() { state.finish() }
         }
     }
 
@@ -40,9 +47,10 @@ final class WorkThread: Sendable {
         try withoutActuallyEscaping(body) { body in
             nonisolated(unsafe) var result: Result<Value, any Error>?
             state.condition.withLock {
+                state.isDone = false
                 state.job = { result = Result(catching: body) }
                 state.condition.broadcast()
-                while state.job != nil { state.condition.wait() }
+                while !state.isDone { state.condition.wait() }
             }
             guard let result else { throw CancellationError() }
             return try result.get()
