@@ -122,6 +122,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         streams[number] = stream
         frameLimit.requestStarted()
         scheduleFlush()
+        if number >= HTTP2Connection.lastNumber { drain() }
         exchange.started(on: self, stream: number, reused: stream.isReused)
         stream.beginExpectation()
     }
@@ -265,9 +266,13 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     func goAwayReceived(lastStream: Int32, _ error: HTTP2ErrorCode) {
+        guard phase != .closed else { return }
         lastProcessed = min(lastProcessed, lastStream)
         if error == .http11Required { _ = requireHTTP1() }
         drain()
+        for stream in streams.values.filter({ excludes($0.number) }).sorted(by: { $0.number < $1.number }) {
+            stream.excluded()
+        }
     }
 
     /// Whether a GOAWAY frame of the server excludes the stream.
@@ -369,6 +374,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// Ends all work because the client closes.
     func abort(_ error: NightjarError) { fail(error) }
 
+    /// The last number that is used for a stream. The library does not report violations after it has used all numbers.
+    private static let lastNumber = Int32.max - 2
     /// Servers close connections with frequent PINGs.
     private static let pingInterval = TimeAmount.seconds(10)
     /// The default timeout of the server's SETTINGS.
