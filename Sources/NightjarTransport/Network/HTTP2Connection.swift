@@ -225,9 +225,12 @@ final class HTTP2Connection: ChannelInboundHandler {
         fail(session.violation ?? NightjarError(.connectionLost, "the HTTP/2 session has ended", phase: .receive))
     }
 
-    /// Returns a slice of the read in progress.
+    /// Returns a slice of the read in progress, or a copy of a small part of it: a slice keeps the whole read in memory until
+    /// the caller has used the slice, and a server could send many reads with one byte of a body in each.
     func slice(_ bytes: UnsafeRawPointer, _ count: Int) -> ByteBuffer {
-        if let inputBase, let slice = input.getSlice(at: input.readerIndex + (bytes - inputBase), length: count) {
+        if let inputBase, count >= input.storageCapacity / 16,
+            let slice = input.getSlice(at: input.readerIndex + (bytes - inputBase), length: count)
+        {
             return slice
         }
         return ByteBuffer(bytes: UnsafeRawBufferPointer(start: bytes, count: count))
