@@ -4,7 +4,7 @@
 Each case is the bytes that the server sends after the request. The client must fail with a clear error, or ignore the
 frames, and must never crash or hang.
 """
-import socket, struct, subprocess, sys, threading
+import concurrent.futures, socket, struct, subprocess, sys, threading
 
 from frames import (CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PRIORITY, PUSH_PROMISE,
                     RST_STREAM, SETTINGS, WINDOW_UPDATE, Frames, field, frame, head)
@@ -92,23 +92,27 @@ def serve(listener, payload, step):
                 pass  # the client has closed the connection
 
 
+def run(name, payload, expected, step):
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=serve, args=(listener, payload, step), daemon=True).start()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    call = subprocess.run([NIGHTJAR, "get", "--http2-prior-knowledge", "--retry", "1", "--timeout", "20", url],
+                          capture_output=True, text=True, timeout=60)
+    listener.close()
+    text = call.stdout + call.stderr
+    ok = call.returncode == 0 and "hello" in text if expected is None else (
+        call.returncode > 0 and any(part in text for part in expected.split("|")))
+    return ok, name, step, f"status {call.returncode} {text[:300].strip()}"
+
+
 failures = 0
-for name, payload, expected in CASES:
-    # The result must not depend on how the bytes are split.
-    for step in [len(payload)] + ([1] if len(payload) < 300 else []):
-        listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=serve, args=(listener, payload, step), daemon=True).start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        call = subprocess.run(
-            [NIGHTJAR, "get", "--http2-prior-knowledge", "--retry", "1", "--timeout", "20", url],
-            capture_output=True, text=True, timeout=60)
-        listener.close()
-        text = call.stdout + call.stderr
-        ok = call.returncode == 0 and "hello" in text if expected is None else (
-            call.returncode > 0 and any(part in text for part in expected.split("|")))
+# The result must not depend on how the bytes are split.
+RUNS = [(*case, step) for case in CASES for step in [len(case[1])] + ([1] if len(case[1]) < 300 else [])]
+with concurrent.futures.ThreadPoolExecutor(4) as threads:
+    for ok, name, step, details in threads.map(lambda run_of: run(*run_of), RUNS):
         failures += not ok
         print("ok     " if ok else "NOT OK ", name, f"({step} bytes at a time)" if step == 1 else "")
         if not ok:
-            print("       status", call.returncode, text[:300].strip())
+            print("       ", details)
 print(f"hostile servers: {failures} failures")
 sys.exit(failures > 0)
