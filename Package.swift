@@ -301,6 +301,10 @@ let package = Package(
 
 // Targets that fuzz and measure the library. Only scripts/fuzz and scripts/measure-* build them.
 if Context.environment["NIGHTJAR_FUZZ"] != nil {
+    // The C code that reads frames has coverage and the sanitizer, as the Swift code.
+    for target in package.targets where target.name == "CHTTP2" {
+        target.cSettings = [.unsafeFlags(["-fsanitize=fuzzer-no-link,address"])]
+    }
     package.targets += [
         .target(name: "CLibFuzzer", path: "Tests/Fuzz/CLibFuzzer"),
         .executableTarget(
@@ -368,6 +372,13 @@ if Context.environment["NIGHTJAR_FUZZ"] != nil {
                 "CLibFuzzer", "NightjarCoding", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio"),
             ],
             path: "Tests/Fuzz/WebSocket"),
+        .executableTarget(
+            name: "FuzzHTTP2",
+            dependencies: [
+                "CLibFuzzer", "NightjarHTTP", "NightjarTransport", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            path: "Tests/Fuzz/HTTP2"),
         .executableTarget(
             name: "FuzzStreams",
             dependencies: ["CLibFuzzer", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")],

@@ -665,7 +665,8 @@ NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_
  * prior knowledge (RFC 9113 section 3.3). Proxies that forward requests use HTTP/1.1.
  *
  * HTTP/2 needs libnghttp2, which is loaded at the first use. Without it, the client uses HTTP/1.1 and
- * nj_response_explain says so; with "2" only, calls fail with NJ_CONNECT.
+ * nj_response_explain says so; with "2" only, calls fail with NJ_CONNECT. If loading has failed, the next client tries again,
+ * because the process may only have lacked descriptors or memory. A client continues to use HTTP/1.1 for a host.
  *
  * @param versions "1.1", "2" or both, followed by NULL; copied
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty list

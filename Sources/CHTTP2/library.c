@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #define DEFINE(name) __typeof__(name) *ch2_##name;
@@ -24,29 +25,46 @@ NGHTTP2_FUNCTIONS(DEFINE)
 #define ISOLATION 0
 #endif
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static char reason[256]; /* why the library cannot be used; empty: it can */
+enum { REASON_SIZE = 256 };
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static atomic_bool is_loaded;
+/* Why the library was not loaded, and whether that is permanent. */
+static char reason[REASON_SIZE];
+static bool is_unsuitable;
 static const char *version;
 
-static void load(void) {
+/* Returns whether the library can be used. A failure of dlopen may be temporary, for lack of descriptors or memory, so that
+ * the next call tries again. */
+static bool load(void) {
+  if (is_unsuitable) return false;
   void *library = dlopen("libnghttp2.so.14", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | ISOLATION);
   if (!library) {
     const char *error = dlerror();
     snprintf(reason, sizeof reason, "%s", error ? error : "libnghttp2.so.14 cannot be loaded");
-    return;
+    return false;
   }
 #define FIND(name)                                                                                    \
   ch2_##name = (__typeof__(name) *)dlsym(library, #name);                                             \
-  if (!ch2_##name) snprintf(reason, sizeof reason, "libnghttp2.so.14 lacks the function %s", #name);
+  if (!ch2_##name) {                                                                                  \
+    snprintf(reason, sizeof reason, "libnghttp2.so.14 lacks the function %s", #name);                 \
+    is_unsuitable = true;                                                                             \
+    return false;                                                                                     \
+  }
   NGHTTP2_FUNCTIONS(FIND)
-  if (reason[0]) return;
   const nghttp2_info *info = ch2_nghttp2_version(0);
   version = info ? info->version_str : "";
+  return true;
 }
 
-const char *ch2_load(void) {
-  pthread_once(&once, load);
-  return reason[0] ? reason : NULL;
+bool ch2_load(char *why, size_t capacity) {
+  if (atomic_load_explicit(&is_loaded, memory_order_acquire)) return true;
+  pthread_mutex_lock(&mutex);
+  bool result = atomic_load_explicit(&is_loaded, memory_order_relaxed) || load();
+  if (result) atomic_store_explicit(&is_loaded, true, memory_order_release);
+  if (!result && why && capacity > 0) snprintf(why, capacity, "%s", reason);
+  pthread_mutex_unlock(&mutex);
+  return result;
 }
 
-const char *ch2_version(void) { return ch2_load() ? NULL : version; }
+const char *ch2_version(void) { return atomic_load_explicit(&is_loaded, memory_order_acquire) ? version : NULL; }

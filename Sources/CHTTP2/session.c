@@ -10,6 +10,11 @@
 enum { FRAME_HEADER = 9, MAXIMUM_FRAME = 16384 };
 /* The ranges of a section are 32-bit integers. */
 enum { LARGEST_FIELDS = 256 << 20 };
+/* A frame type that the library ignores. */
+enum { IGNORED = 0xFF };
+enum { GOAWAY_LENGTH = 8 }; /* without its debug data */
+/* Smaller DATA frames of closed streams count as frames without content. */
+enum { SMALL_DATA = 256 };
 
 struct ch2_session {
   nghttp2_session *session;
@@ -26,7 +31,9 @@ struct ch2_session {
   size_t maximum_section;
   int32_t section_id;    /* the stream of the section */
   void *section_stream; /* NULL: the section is ignored */
-  bool has_goaway; /* the server has sent GOAWAY */
+  bool is_goaway; /* the current frame is GOAWAY */
+  uint8_t goaway[GOAWAY_LENGTH]; /* the part of its payload that has arrived */
+  size_t goaway_length;
   bool has_failed;
   bool is_active; /* in ch2_receive or ch2_write */
 };
@@ -90,10 +97,6 @@ static int received_frame(nghttp2_session *session, const nghttp2_frame *frame, 
   }
   case NGHTTP2_SETTINGS:
     if (!(frame->hd.flags & NGHTTP2_FLAG_ACK)) handler->settings(self->connection);
-    break;
-  case NGHTTP2_GOAWAY:
-    self->has_goaway = true;
-    handler->goaway(self->connection, frame->goaway.last_stream_id, frame->goaway.error_code);
     break;
   case NGHTTP2_PING:
     if (frame->hd.flags & NGHTTP2_FLAG_ACK) handler->pong(self->connection);
@@ -180,7 +183,7 @@ static nghttp2_session *create(ch2_session *self) {
 }
 
 ch2_session *ch2_new(const ch2_handler *handler, void *connection, const ch2_options *options) {
-  if (ch2_load()) return NULL;
+  if (!ch2_load(NULL, 0)) return NULL;
   ch2_session *self = calloc(1, sizeof *self);
   if (!self) return NULL;
   self->handler = handler;
@@ -223,51 +226,89 @@ static bool fail(ch2_session *self, uint32_t error, const char *violation) {
   return false;
 }
 
-/* Returns whether the library has ended the session because of a violation. A GOAWAY frame of the server also forbids
- * requests, so any violation ends the session after it, even one that concerns only a stream. */
-static bool is_terminated(const ch2_session *self) {
-  return self->has_goaway ? self->violation != NULL : !ch2_nghttp2_session_check_request_allowed(self->session);
+static uint32_t word(const uint8_t *bytes) {
+  return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Reads the header of the next frame. Returns the number of bytes that belong to it, and sets `*is_valid`. */
-static size_t read_header(ch2_session *self, const uint8_t *bytes, size_t count, bool *is_valid) {
-  size_t part = FRAME_HEADER - self->header_length;
-  if (part > count) part = count;
-  memcpy(self->header + self->header_length, bytes, part);
-  self->header_length += part;
-  if (self->header_length < FRAME_HEADER) return part;
-  self->header_length = 0;
-  self->payload = (size_t)self->header[0] << 16 | (size_t)self->header[1] << 8 | self->header[2];
+/* Checks the header of a frame. */
+static bool check_header(ch2_session *self) {
+  const uint8_t *header = self->header;
+  uint8_t type = header[3];
+  int32_t stream = (int32_t)(word(header + 5) & INT32_MAX);
+  self->payload = word(header) >> 8;
   if (self->payload > MAXIMUM_FRAME) {
-    bool is_http1 = memcmp(self->header, "HTTP/", 5) == 0;
-    *is_valid = fail(self, NGHTTP2_FRAME_SIZE_ERROR, is_http1 ? "it responded with HTTP/1" : "a frame is too large");
-  } else if (self->header[3] == NGHTTP2_PUSH_PROMISE) {
-    /* The library accepts them until the server has acknowledged the client's SETTINGS. */
-    *is_valid = fail(self, NGHTTP2_PROTOCOL_ERROR, "it sent PUSH_PROMISE, which the client does not allow");
-  } else if (!self->handler->frame(self->connection, self->header[3], self->header[4], self->payload)) {
-    *is_valid = fail(self, NGHTTP2_ENHANCE_YOUR_CALM, "it sent too many frames without content");
+    bool is_http1 = memcmp(header, "HTTP/", 5) == 0;
+    return fail(self, NGHTTP2_FRAME_SIZE_ERROR, is_http1 ? "it responded with HTTP/1" : "a frame is too large");
   }
-  return part;
+  /* The library accepts PUSH_PROMISE until the server has acknowledged the client's SETTINGS. */
+  if (type == NGHTTP2_PUSH_PROMISE) {
+    return fail(self, NGHTTP2_PROTOCOL_ERROR, "it sent PUSH_PROMISE, which the client does not allow");
+  }
+  if (self->is_goaway && (stream != 0 || self->payload < GOAWAY_LENGTH)) {
+    return fail(self, NGHTTP2_PROTOCOL_ERROR, "a GOAWAY frame is invalid");
+  }
+  bool is_discarded = type == NGHTTP2_DATA && self->payload < SMALL_DATA && !stream_of(self->session, stream);
+  if (self->handler->frame(self->connection, type, header[4], is_discarded ? 0 : self->payload)) return true;
+  return fail(self, NGHTTP2_ENHANCE_YOUR_CALM, "it sent too many frames without content");
+}
+
+/* Passes bytes of one frame to the library. Returns false after a violation. */
+static bool pass(ch2_session *self, const uint8_t *bytes, size_t count) {
+  self->is_active = true;
+  ssize_t result = ch2_nghttp2_session_mem_recv(self->session, bytes, count);
+  self->is_active = false;
+  if (result < 0) return fail(self, NGHTTP2_PROTOCOL_ERROR, ch2_nghttp2_strerror((int)result));
+  /* The library has ended the session because of a violation. */
+  if (!ch2_nghttp2_session_check_request_allowed(self->session)) {
+    return fail(self, NGHTTP2_PROTOCOL_ERROR, "a frame is invalid");
+  }
+  return true;
+}
+
+/* Collects the payload of a GOAWAY frame, and reports the frame at its end. */
+static void receive_goaway(ch2_session *self, const uint8_t *bytes, size_t count) {
+  size_t part = GOAWAY_LENGTH - self->goaway_length;
+  if (part > count) part = count;
+  memcpy(self->goaway + self->goaway_length, bytes, part);
+  self->goaway_length += part;
+  if (self->payload > 0) return;
+  self->is_goaway = false;
+  self->goaway_length = 0;
+  int32_t last_stream = (int32_t)(word(self->goaway) & INT32_MAX);
+  self->handler->goaway(self->connection, last_stream, word(self->goaway + 4));
 }
 
 /* Passes one frame at a time to the library, and none after a violation: versions before 1.68.1 may fail an assertion in a
- * frame after the one that has ended the session (CVE-2026-27135). */
+ * frame after the one that has ended the session (CVE-2026-27135). The library must not process GOAWAY, because it does not
+ * report after GOAWAY whether it has ended the session. It receives such a frame as one of an unknown type. */
 bool ch2_receive(ch2_session *self, const uint8_t *bytes, size_t count) {
   if (self->is_active || self->has_failed) return !self->has_failed;
   while (count > 0) {
-    bool is_valid = true;
-    size_t part = self->payload == 0 ? read_header(self, bytes, count, &is_valid) : 0;
-    if (!is_valid) return false;
-    size_t rest = count - part < self->payload ? count - part : self->payload;
+    const uint8_t *start = bytes; /* of the bytes to pass */
+    const uint8_t *end = bytes + count;
+    if (self->payload == 0) {
+      size_t known = self->header_length;
+      size_t part = FRAME_HEADER - known < count ? FRAME_HEADER - known : count;
+      memcpy(self->header + known, bytes, part);
+      self->header_length += part;
+      bytes += part;
+      if (known <= 3 && self->header_length > 3) self->is_goaway = self->header[3] == NGHTTP2_GOAWAY;
+      if (self->header_length == FRAME_HEADER) {
+        self->header_length = 0;
+        if (!check_header(self)) return false;
+      }
+      if (self->is_goaway) {
+        self->header[3] = IGNORED;
+        if (!pass(self, self->header + known, part)) return false;
+        start = bytes;
+      }
+    }
+    size_t rest = (size_t)(end - bytes) < self->payload ? (size_t)(end - bytes) : self->payload;
     self->payload -= rest;
-    part += rest;
-    self->is_active = true;
-    ssize_t result = ch2_nghttp2_session_mem_recv(self->session, bytes, part);
-    self->is_active = false;
-    if (result < 0) return fail(self, NGHTTP2_PROTOCOL_ERROR, ch2_nghttp2_strerror((int)result));
-    if (is_terminated(self)) return fail(self, NGHTTP2_PROTOCOL_ERROR, "a frame is invalid");
-    bytes += part;
-    count -= part;
+    if (bytes + rest > start && !pass(self, start, (size_t)(bytes + rest - start))) return false;
+    if (self->is_goaway && rest > 0) receive_goaway(self, bytes, rest);
+    bytes += rest;
+    count = (size_t)(end - bytes);
   }
   return true;
 }

@@ -4,26 +4,12 @@
 Each case is the bytes that the server sends after the request. The client must fail with a clear error, or ignore the
 frames, and must never crash or hang.
 """
-import socket, struct, subprocess, sys, threading
+import concurrent.futures, socket, struct, subprocess, sys, threading
+
+from frames import (CONTINUATION, DATA, END_HEADERS, END_STREAM, GOAWAY, HEADERS, PADDED, PING, PRIORITY, PUSH_PROMISE,
+                    RST_STREAM, SETTINGS, WINDOW_UPDATE, Frames, field, frame, head)
 
 NIGHTJAR = sys.argv[1]
-DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
-END_STREAM, ACK, END_HEADERS, PADDED = 1, 1, 4, 8
-
-
-def frame(kind, payload=b"", flags=0, stream=0):
-    return struct.pack(">I", len(payload))[1:] + bytes([kind, flags]) + struct.pack(">I", stream) + payload
-
-
-def field(name, value):
-    """A field without compression (RFC 7541 section 6.2.2)."""
-    return b"\0" + b"".join(bytes([len(text)]) + text.encode() for text in (name, value))
-
-
-def head(*fields, flags=END_HEADERS, status="200"):
-    return frame(HEADERS, field(":status", status) + b"".join(field(*pair) for pair in fields), flags, 1)
-
-
 # A field of 3,000 bytes that enters the dynamic table (RFC 7541 section 6.2.1), and 400 references to it.
 BOMB = b"\x40\1a\x7f" + bytes([0x80 | (3000 - 127) % 128, (3000 - 127) // 128]) + b"x" * 3000 + b"\xbe" * 400
 SETUP = frame(SETTINGS)
@@ -54,8 +40,8 @@ CASES = [
     ("invalid compression", SETUP + frame(HEADERS, b"\xff\xff\xff\xff\xff\xff", END_HEADERS, 1), "violated HTTP/2"),
     ("CONTINUATION without HEADERS", SETUP + frame(CONTINUATION, b"", END_HEADERS, 1), "violated HTTP/2"),
     ("another frame between HEADERS and CONTINUATION", SETUP + head(flags=0) + frame(PING, b"x" * 8), "violated HTTP/2"),
-    # An error and another invalid frame in one read: CVE-2026-27135.
-    ("two violations", SETUP + frame(SETTINGS, b"", 0, 1) + frame(PING, b"x") + frame(SETTINGS, b"x") * 10, "violated HTTP/2"),
+    # An error and other invalid frames in one read.
+    ("CVE-2026-27135: two violations", SETUP + frame(SETTINGS, b"", 0, 1) + frame(PING, b"x") + frame(SETTINGS, b"x") * 10, "violated HTTP/2"),
     ("no status", SETUP + frame(HEADERS, field("a", "b"), END_HEADERS | END_STREAM, 1), "has no status"),
     ("an upper-case name", SETUP + head(("Server", "x")), "upper-case letter"),
     ("Connection", SETUP + head(("connection", "close")), "not allowed in HTTP/2"),
@@ -66,16 +52,24 @@ CASES = [
     ("a large section", SETUP + head(flags=0) + b"".join(frame(CONTINUATION, field("a", "x" * 100) * 100, 0, 1) for _ in range(30)) + frame(CONTINUATION, b"", END_HEADERS, 1), "exceed|Too many"),
     ("a small section that becomes large", SETUP + frame(HEADERS, field(":status", "200") + BOMB, END_HEADERS, 1), "section is too large"),
     ("endless 1xx", SETUP + head(("link", "x" * 100), status="103") * FLOOD, "exceed"),
-    ("many PINGs", SETUP + frame(PING, b"x" * 8) * FLOOD, "too many frames|violated HTTP/2"),
-    ("many SETTINGS", SETUP * FLOOD, "too many frames|violated HTTP/2"),
-    ("many CONTINUATIONs", SETUP + head(flags=0) + frame(CONTINUATION, b"", 0, 1) * FLOOD, "too many frames|violated HTTP/2"),
-    ("many empty DATA frames", SETUP + head() + frame(DATA, b"", 0, 1) * FLOOD, "too many frames"),
-    ("many resets", SETUP + frame(RST_STREAM, b"\0\0\0\0", 0, 1) * FLOOD, "reset the stream|too many frames|violated"),
+    ("CVE-2019-9512: many PINGs", SETUP + frame(PING, b"x" * 8) * FLOOD, "too many frames|violated HTTP/2"),
+    ("CVE-2019-9515: many SETTINGS", SETUP * FLOOD, "too many frames|violated HTTP/2"),
+    ("CVE-2024-28182: many CONTINUATIONs", SETUP + head(flags=0) + frame(CONTINUATION, b"", 0, 1) * FLOOD, "too many frames|violated HTTP/2"),
+    ("CVE-2019-9518: many empty DATA frames", SETUP + head() + frame(DATA, b"", 0, 1) * FLOOD, "too many frames"),
+    ("CVE-2019-9514: many resets", SETUP + frame(RST_STREAM, b"\0\0\0\0", 0, 1) * FLOOD, "reset the stream|too many frames|violated"),
     ("many windows", SETUP + frame(WINDOW_UPDATE, struct.pack(">I", 1), 0, 1) * FLOOD, "too many frames|violated"),
-    ("many priorities", SETUP + frame(PRIORITY, b"\0\0\0\0\1", 0, 1) * FLOOD, "too many frames|violated"),
+    ("CVE-2019-9513: many priorities", SETUP + frame(PRIORITY, b"\0\0\0\0\1", 0, 1) * FLOOD, "too many frames|violated"),
     ("many unknown frames", SETUP + frame(0xF0, b"", 0, 1) * FLOOD, "too many frames"),
     ("a refused stream", SETUP + frame(RST_STREAM, struct.pack(">I", 7), 0, 1), "refused the request|closed the connection"),
     ("GOAWAY without the request", SETUP + frame(GOAWAY, struct.pack(">II", 0, 0)), "without processing the request"),
+    # The library does not process GOAWAY frames (Sources/CHTTP2/session.c).
+    ("GOAWAY and a violation", SETUP + frame(GOAWAY, struct.pack(">II", 1, 0)) + frame(PING, b"x"), "violated HTTP/2"),
+    ("GOAWAY on a stream", SETUP + frame(GOAWAY, struct.pack(">II", 1, 0), 0, 1), "a GOAWAY frame is invalid"),
+    ("a short GOAWAY", SETUP + frame(GOAWAY, b"\0\0\0\1"), "a GOAWAY frame is invalid"),
+    ("GOAWAY between HEADERS and CONTINUATION", SETUP + head(flags=0) + frame(GOAWAY, struct.pack(">II", 1, 0)), "violated HTTP/2"),
+    ("GOAWAY with debug data", SETUP + frame(GOAWAY, struct.pack(">II", 1, 0) + b"debug" * 100) + head() + BODY, None),
+    ("two GOAWAY frames", SETUP + frame(GOAWAY, struct.pack(">II", 0x7FFFFFFF, 0)) + frame(GOAWAY, struct.pack(">II", 1, 0)) + head() + BODY, None),
+    ("GOAWAY that excludes the request later", SETUP + frame(GOAWAY, struct.pack(">II", 1, 0)) + frame(GOAWAY, struct.pack(">II", 0, 0)), "without processing the request"),
     ("GOAWAY after the request", SETUP + frame(GOAWAY, struct.pack(">II", 1, 0)) + head() + BODY, None),
     ("an end of the connection", SETUP + head(), "closed the connection"),
 ]
@@ -89,13 +83,9 @@ def serve(listener, payload, step):
             return
         with peer:
             try:
-                received = b""
-                # The client preface, SETTINGS and WINDOW_UPDATE; then HEADERS.
-                while not any(kind == HEADERS for kind in kinds(received[24:])):
-                    part = peer.recv(65536)
-                    if not part:
-                        break
-                    received += part
+                frames, has_request = Frames(), False
+                while not has_request and (part := peer.recv(65536)):
+                    has_request = any(kind == HEADERS for kind, *_ in frames.add(part))
                 for start in range(0, len(payload), step):
                     peer.sendall(payload[start:start + step])
                 peer.shutdown(socket.SHUT_WR)
@@ -105,32 +95,27 @@ def serve(listener, payload, step):
                 pass  # the client has closed the connection
 
 
-def kinds(data):
-    while len(data) >= 9:
-        length = int.from_bytes(data[:3], "big")
-        if len(data) < 9 + length:
-            return
-        yield data[3]
-        data = data[9 + length:]
+def run(name, payload, expected, step):
+    listener = socket.create_server(("127.0.0.1", 0))
+    threading.Thread(target=serve, args=(listener, payload, step), daemon=True).start()
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+    call = subprocess.run([NIGHTJAR, "get", "--http2-prior-knowledge", "--retry", "1", "--timeout", "20", url],
+                          capture_output=True, text=True, timeout=60)
+    listener.close()
+    text = call.stdout + call.stderr
+    ok = call.returncode == 0 and "hello" in text if expected is None else (
+        call.returncode > 0 and any(part in text for part in expected.split("|")))
+    return ok, name, step, f"status {call.returncode} {text[:300].strip()}"
 
 
 failures = 0
-for name, payload, expected in CASES:
-    # The result must not depend on how the bytes are split.
-    for step in [len(payload)] + ([1] if len(payload) < 300 else []):
-        listener = socket.create_server(("127.0.0.1", 0))
-        threading.Thread(target=serve, args=(listener, payload, step), daemon=True).start()
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
-        call = subprocess.run(
-            [NIGHTJAR, "get", "--http2-prior-knowledge", "--retry", "1", "--timeout", "20", url],
-            capture_output=True, text=True, timeout=60)
-        listener.close()
-        text = call.stdout + call.stderr
-        ok = call.returncode == 0 and "hello" in text if expected is None else (
-            call.returncode > 0 and any(part in text for part in expected.split("|")))
+# The result must not depend on how the bytes are split.
+RUNS = [(*case, step) for case in CASES for step in [len(case[1])] + ([1] if len(case[1]) < 300 else [])]
+with concurrent.futures.ThreadPoolExecutor(4) as threads:
+    for ok, name, step, details in threads.map(lambda run_of: run(*run_of), RUNS):
         failures += not ok
         print("ok     " if ok else "NOT OK ", name, f"({step} bytes at a time)" if step == 1 else "")
         if not ok:
-            print("       status", call.returncode, text[:300].strip())
+            print("       ", details)
 print(f"hostile servers: {failures} failures")
 sys.exit(failures > 0)

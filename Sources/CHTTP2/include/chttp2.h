@@ -13,8 +13,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Loads the library. Returns NULL, or the reason why HTTP/2 is not available. The text is never freed. */
-const char *ch2_load(void);
+/* Loads the library. If it is missing or too old, stores the reason in `why`, which may be NULL, and returns false. Each call
+ * tries again to load a missing library. */
+bool ch2_load(char *why, size_t capacity);
 /* Returns the version of the loaded library, such as "1.52.0"; NULL if it is not loaded. */
 const char *ch2_version(void);
 
@@ -64,7 +65,7 @@ typedef struct ch2_handler {
   ssize_t (*body)(void *connection, void *stream, uint8_t *buffer, size_t capacity, bool *is_last);
   /* The server's SETTINGS have arrived. */
   void (*settings)(void *connection);
-  /* The server will not process streams above `last_stream`. */
+  /* The server will not process streams above `last_stream`. The connection must end those streams itself. */
   void (*goaway)(void *connection, int32_t last_stream, uint32_t error);
   /* A PING was acknowledged. */
   void (*pong)(void *connection);

@@ -119,6 +119,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         stream.number = number
         frameLimit.requestStarted()
         scheduleFlush()
+        if number >= HTTP2Connection.lastNumber { drain() }
         exchange.started(on: self, stream: number, reused: stream.isReused)
         stream.beginExpectation()
     }
@@ -226,9 +227,12 @@ final class HTTP2Connection: ChannelInboundHandler {
         fail(session.violation ?? NightjarError(.connectionLost, "the HTTP/2 session has ended", phase: .receive))
     }
 
-    /// Returns a slice of the read in progress.
+    /// Returns a slice of the read in progress, or a copy of a small part of it: a slice keeps the whole read in memory until
+    /// the caller has used the slice, and a server could send many reads with one byte of a body in each.
     func slice(_ bytes: UnsafeRawPointer, _ count: Int) -> ByteBuffer {
-        if let inputBase, let slice = input.getSlice(at: input.readerIndex + (bytes - inputBase), length: count) {
+        if let inputBase, count >= input.storageCapacity / 16,
+            let slice = input.getSlice(at: input.readerIndex + (bytes - inputBase), length: count)
+        {
             return slice
         }
         return ByteBuffer(bytes: UnsafeRawBufferPointer(start: bytes, count: count))
@@ -264,9 +268,13 @@ final class HTTP2Connection: ChannelInboundHandler {
     }
 
     func goAwayReceived(lastStream: Int32, _ error: HTTP2ErrorCode) {
+        guard phase != .closed else { return }
         lastProcessed = min(lastProcessed, lastStream)
         if error == .http11Required { _ = requireHTTP1() }
         drain()
+        for stream in streams.values.filter({ excludes($0.number) }).sorted(by: { $0.number < $1.number }) {
+            stream.excluded()
+        }
     }
 
     /// Whether a GOAWAY frame of the server excludes the stream.
@@ -368,6 +376,8 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// Ends all work because the client closes.
     func abort(_ error: NightjarError) { fail(error) }
 
+    /// The last number that is used for a stream. The library does not report violations after it has used all numbers.
+    private static let lastNumber = Int32.max - 2
     /// Servers close connections with frequent PINGs.
     private static let pingInterval = TimeAmount.seconds(10)
     /// The default timeout of the server's SETTINGS.

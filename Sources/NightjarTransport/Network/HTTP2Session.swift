@@ -21,8 +21,14 @@ final class HTTP2Session {
 
     deinit { ch2_free(session) }
 
-    /// Why HTTP/2 is not available. Nil: it is available.
-    static var unavailability: String? { ch2_load().map { String(cString: $0) } }
+    /// Why HTTP/2 is not available. Nil: it is available. The library is searched each time, because it may be missing only
+    /// for lack of descriptors or memory.
+    static var unavailability: String? {
+        withUnsafeTemporaryAllocation(of: CChar.self, capacity: 256) { reason in
+            guard let base = reason.baseAddress, !ch2_load(base, reason.count) else { return nil }
+            return String(cString: base)
+        }
+    }
 
     // MARK: Input and output
 

@@ -37,6 +37,8 @@ final class HTTP2Stream: ExchangeCarrier {
     private var isReadingBody = false
     /// The events that wait until the receiver resumes.
     private var held: [Held] = []
+    /// Copies of small parts of the body that follow ``held``.
+    private var heldCopy = ByteBuffer()
     /// Whether the stream counts toward the server's limit of concurrent streams.
     private var hasSlot = true
     var expectation: ExpectContinue?
@@ -200,12 +202,34 @@ final class HTTP2Stream: ExchangeCarrier {
 
     private func deliver(_ event: Held) {
         if case .body = event {} else { releaseSlot() }
-        guard isReading, held.isEmpty else { return held.append(event) }
+        guard isReading, held.isEmpty, heldCopy.readableBytes == 0 else { return hold(event) }
         handle(event)
     }
 
+    /// Stores an event until the receiver resumes. A small part of a read is copied, because a slice would keep the whole
+    /// read in memory, and a server could send many reads with one byte of the body in each.
+    private func hold(_ event: Held) {
+        if case .body(let bytes) = event, bytes.readableBytes < bytes.storageCapacity / 2 {
+            heldCopy.writeImmutableBuffer(bytes)
+            if heldCopy.readableBytes >= HTTP2Stream.largestCopy { endCopy() }
+        } else {
+            endCopy()
+            held.append(event)
+        }
+    }
+
+    private func endCopy() {
+        guard heldCopy.readableBytes > 0 else { return }
+        held.append(.body(heldCopy))
+        heldCopy = ByteBuffer()
+    }
+
     private func deliverHeld() {
-        while isReading, exchange != nil, !held.isEmpty { handle(held.removeFirst()) }
+        while isReading, exchange != nil {
+            if held.isEmpty { endCopy() }
+            guard !held.isEmpty else { break }
+            handle(held.removeFirst())
+        }
         connection.scheduleFlush()
     }
 
@@ -289,6 +313,13 @@ final class HTTP2Stream: ExchangeCarrier {
                 phase: .send), wasStarted: false)
     }
 
+    /// Reports that a GOAWAY frame excludes the stream.
+    func excluded() {
+        connection.session?.reset(number, .cancel)
+        connection.session?.forget(number)
+        closed(.refusedStream)
+    }
+
     /// Reports that the server has reset the stream, or that a GOAWAY frame excludes it.
     func closed(_ code: HTTP2ErrorCode) {
         guard exchange != nil, hasSlot else { return }
@@ -329,10 +360,12 @@ final class HTTP2Stream: ExchangeCarrier {
     func abandon() {
         exchange = nil
         held = []
+        heldCopy = ByteBuffer()
         forgetExpectation()
         releaseSlot(.cancel)
     }
 
+    private static let largestCopy = 64 * 1024
     private static let bodyLater = Int(CH2_BODY_LATER)
     private static let bodyFailed = Int(CH2_BODY_FAILED)
 }
