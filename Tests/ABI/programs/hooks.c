@@ -1,4 +1,5 @@
 /* Redirect callbacks, and hooks before and after each call, against the demo API whose URL is the argument. */
+#define _GNU_SOURCE
 #include "check.h"
 #include <nightjar.h>
 #include <time.h>
@@ -59,7 +60,7 @@ static int call(nj_request *request) {
   nj_error *error = NULL;
   nj_response *response = nj_client_send(client, request, &error);
   int status = response != NULL ? nj_response_status(response) : -(int)nj_error_kind(error);
-  if (response != NULL && strstr(nj_response_body(response, NULL), "X-Signature") == NULL) status += 1000;
+  if (response != NULL && strcasestr(nj_response_body(response, NULL), "X-Signature") == NULL) status += 1000;
   nj_response_release(response);
   nj_error_release(error);
   return status;
