@@ -272,7 +272,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         lastProcessed = min(lastProcessed, lastStream)
         if error == .http11Required { _ = requireHTTP1() }
         drain()
-        for stream in streams.values.filter({ excludes($0.number) }).sorted(by: { $0.number < $1.number }) {
+        for stream in streams.filter({ excludes($0.number) }).sorted(by: { $0.number < $1.number }) {
             stream.excluded()
         }
     }
