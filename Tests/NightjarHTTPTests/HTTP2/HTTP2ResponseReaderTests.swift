@@ -8,15 +8,15 @@ import Testing
 
     private func section(
         _ fields: [Field], ends: Bool = false, in reader: inout HTTP2ResponseReader
-    ) throws(NightjarError) -> HTTP2ResponseReader.Event {
+    ) throws -> HTTP2ResponseReader.Event {
         var text: [UInt8] = []
         var ranges: [Int32] = []
         for part in fields.flatMap({ [$0.0, $0.1] }) {
             ranges += [Int32(text.count), Int32(part.utf8.count)]
             text += Array(part.utf8) + [0]
         }
-        return try text.withUnsafeBytes { text throws(NightjarError) in
-            try ranges.withUnsafeBytes { ranges throws(NightjarError) in
+        return try text.withUnsafeBytes { text in
+            try ranges.withUnsafeBytes { ranges in
                 try reader.read(HTTP2FieldSection(text: text, ranges: ranges), endsStream: ends)
             }
         }
