@@ -19,6 +19,8 @@ final class NetworkExchange: Exchange {
     private(set) var receiver: (any ExchangeReceiver)?
     private var state = State.acquiring
     private var replacement = Replacement()
+    /// Whether the receiver has paused the exchange, perhaps before it has a connection.
+    private var isPaused = false
     /// Whether the server may have processed the request on a connection that was lost.
     private var mayHaveBeenProcessed = false
 
@@ -44,11 +46,19 @@ final class NetworkExchange: Exchange {
         state = .active(connection)
         receiver?.exchangeStarted(on: connection.record, isReused: reused, stream: nil)
         connection.start(self, reused: reused)
+        continuePause()
     }
 
     /// Starts the exchange on a stream of a shared connection.
     func start(on connection: HTTP2Connection) {
-        connection.start(self) { state = .active($0) }
+        connection.start(self) {
+            state = .active($0)
+            continuePause()
+        }
+    }
+
+    private func continuePause() {
+        if isPaused, case .active(let carrier) = state { carrier.isReading = false }
     }
 
     /// Reports the identifier of the exchange's stream. The receiver may cancel the exchange.
@@ -128,10 +138,12 @@ final class NetworkExchange: Exchange {
     }
 
     func pause() {
+        isPaused = true
         if case .active(let carrier) = state { carrier.isReading = false }
     }
 
     func resume() {
+        isPaused = false
         if case .active(let carrier) = state { carrier.isReading = true }
     }
 

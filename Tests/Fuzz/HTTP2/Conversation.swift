@@ -122,7 +122,11 @@ final class Conversation {
         switch kind {
         case 16: server?.deliver()
         case 17: caller?.pause()
-        case 18: caller?.resume()
+        case 18:
+            // The held bytes are consumed at one time, so that the window grows.
+            transport.clock.hold()
+            caller?.resume()
+            transport.clock.release()
         case 19: caller?.cancel()
         case 20: caller?.send(input.integer() << 2)
         case 21: caller?.endBody()
