@@ -105,7 +105,8 @@ import Testing
                     try connection.readToEnd()
                 }
             ], settings: [(.maximumConcurrentStreams, 100)])
-        let client = try client(of: peer)
+        // The calls could otherwise use further connections.
+        let client = try client(of: peer) { $0.transport.connectionsPerHost = 1 }
         let calls = Calls(client)
         for index in 0..<2 { try calls.start("/first/\(index)") }
         try isLowered.wait(within: .seconds(10))

@@ -55,6 +55,9 @@ extension Configuration {
         if TestHTTP.isHTTP2 { configuration.transport.versions = [.http2] }
         return configuration
     }
+
+    /// Lets a server without ALPN choose HTTP/1.1.
+    mutating func allowHTTP1() { transport.versions.insert(.http1_1) }
 }
 
 /// Returns the error of a call. If the call succeeds, the test fails.

@@ -178,6 +178,7 @@ import Testing
         let key = try pin(ofFile: server.certificate)
         for (first, isAccepted) in [(key, true), (PinningLoopbackTests.backups[1], false)] {
             let client = try client([first, PinningLoopbackTests.backups[0]], for: "*.pinned.example") {
+                $0.allowHTTP1()
                 $0.transport.tls.certificateAuthorityFile = server.certificate
                 $0.transport.proxy = try ProxySettings(.address(.init("http://127.0.0.1:\(proxy.port)")))
             }
@@ -267,7 +268,7 @@ import Testing
     /// A resumed session has no certificates, so it could bypass the comparison.
     @Test func sessionOfAnotherModeIsNotResumed() throws {
         let server = try ResumingServer()
-        let client = try client([try self.server()] + PinningLoopbackTests.backups)
+        let client = try client([try self.server()] + PinningLoopbackTests.backups) { $0.allowHTTP1() }
         func isResumed() throws -> Bool? { try client.sendBlocking(Request(.get, server.url)).tls?.isResumed }
         #expect(try [isResumed(), isResumed()] == [false, true])
         for mode in [.report, .off] as [TransportConfiguration.TLS.Pinning.Mode] {
@@ -278,7 +279,7 @@ import Testing
 
     @Test func sessionOfAMismatchIsNotResumedAfterAStricterMode() throws {
         let server = try ResumingServer()
-        let client = try client(PinningLoopbackTests.backups)
+        let client = try client(PinningLoopbackTests.backups) { $0.allowHTTP1() }
         for mode in [.off, .report] as [TransportConfiguration.TLS.Pinning.Mode] {
             try client.setPinning(mode)
             _ = try client.sendBlocking(Request(.get, server.url))

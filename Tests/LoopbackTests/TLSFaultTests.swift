@@ -46,6 +46,8 @@ import Testing
 
     private func check(_ error: NightjarError, _ kind: PeerTLS.Fault.Kind, _ place: String) {
         // In TLS 1.3, the client has sent its request before the server sends session tickets and the response.
+        // With HTTP/2, the client writes while the server closes, and may notice the end by a failed write.
+        if TestHTTP.isHTTP2, kind != .stall, error.kind == .connectionLost { return }
         let isOpen = error.phase == .send || error.phase == .receive || error.phase == .idle
         switch kind {
         case .close where isOpen:
@@ -91,9 +93,9 @@ import Testing
         #expect(error.kind == .tls)
     }
 
-    /// A ServerHello of TLS 1.2 that selects the protocol `h2`, which the client has not offered.
+    /// A ServerHello of TLS 1.2 that selects the protocol `h3`, which the client has not offered.
     @Test func protocolThatWasNotOfferedIsRejected() throws {
-        let alpn: [UInt8] = [0, 16, 0, 5, 0, 3, 2] + Array("h2".utf8)
+        let alpn: [UInt8] = [0, 16, 0, 5, 0, 3, 2] + Array("h3".utf8)
         let extensions: [UInt8] = [0xff, 1, 0, 1, 0, 0, 23, 0, 0] + alpn
         let body =
             [3, 3] + [UInt8](repeating: 7, count: 32) + [0, 0xc0, 0x2b, 0, 0, UInt8(extensions.count)] + extensions

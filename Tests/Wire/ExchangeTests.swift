@@ -54,11 +54,12 @@ import Testing
     @Test(arguments: Exchange.all.filter { $0.curl != nil }) func curlSendsTheSameBytes(_ exchange: Exchange) throws {
         let peer = try ScriptedPeer(exchange.steps)
         let arguments = (exchange.curl ?? []).map { exchange.filled($0, port: peer.port) }
-        let version = TestHTTP.isHTTP2 ? "--http2-prior-knowledge" : "--http1.1"
+        // curl 7.88 sends no second request on a connection with prior knowledge.
+        let turns = exchange.connections.flatMap { $0 }
+        let version = TestHTTP.isHTTP2 && turns.count == 1 ? "--http2-prior-knowledge" : "--http1.1"
         _ = try run("curl", [version, "-s", "-o", "/dev/null", "--noproxy", "*", "--max-time", "10"] + arguments)
         peer.stop()
         let received = peer.requests
-        let turns = exchange.connections.flatMap { $0 }
         try #require(received.count == turns.count)
         for (request, turn) in zip(received, turns) {
             let ours = Comparable(exchange.wire(turn.sent, port: peer.port))

@@ -174,10 +174,11 @@ final class HTTP2Connection: ChannelInboundHandler {
         // If a write fails, the channel reads what has arrived before it returns.
         guard !isWriting else { return scheduleFlush() }
         guard let context, let session, phase != .closed else { return }
-        isWriting = true
-        defer { isWriting = false }
         lastWritten = max(lastWritten, session.lastStream)
-        guard let written = output.write(session, context) else {
+        isWriting = true
+        let written = output.write(session, context)
+        isWriting = false
+        guard let written else {
             return fail(NightjarError(.protocol, "writing HTTP/2 frames failed", phase: .send))
         }
         frameLimit.sent(bytes: written)
@@ -319,7 +320,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     // MARK: Ending
 
     private func closeIfDrained() {
-        guard phase == .draining, streams.isEmpty, !isReceiving else { return }
+        guard phase == .draining, streams.isEmpty, !isReceiving, !isWriting else { return }
         end()
         transport.lost(self)
     }

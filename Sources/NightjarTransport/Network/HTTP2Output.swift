@@ -25,6 +25,8 @@ struct HTTP2Output {
             buffer.clear(minimumCapacity: HTTP2Output.batchSize)
             let count = buffer.withUnsafeMutableWritableBytes { session.write(into: $0) }
             guard count > 0 else { return count == 0 ? written : nil }
+            // A callback of the session can close the channel. A new connection may then have the number of its descriptor.
+            guard context.channel.isActive else { return written }
             written += count
             buffer.moveWriterIndex(forwardBy: count)
             send(context)

@@ -42,6 +42,8 @@ final class HTTP2Front: @unchecked Sendable {
     private var isShutDown = false
     private var ending: Ending?
     private(set) var isInterrupted = false
+    /// The number of threads that write frames of a script. The connection is not closed before they have finished.
+    var writerCount = 0
 
     /// A stream of the client that no script serves yet.
     private struct WaitingStream {
@@ -95,8 +97,12 @@ final class HTTP2Front: @unchecked Sendable {
             condition.withLock { isInterrupted = true }
         } catch let violation as HTTP2Violation {
             log.failed("\(violation)")
-        } catch {
+        } catch is SocketError {
             // The connection is lost, as scripts may expect.
+        } catch is TLSStream.Ended {
+            // The fault of the script.
+        } catch {
+            log.failed("reading HTTP/2 failed: \(error)")
         }
         let isReset = condition.withLock {
             for stream in served { stream.clientEnded = true }
@@ -303,7 +309,9 @@ final class HTTP2Front: @unchecked Sendable {
 
     /// Closes the connection if GOAWAY was sent and no exchange is in progress.
     func shutDownIfDrained() {
-        let isDrained = condition.withLock { hasSentGoAway && !served.contains(where: \.isActive) }
+        let isDrained = condition.withLock {
+            hasSentGoAway && writerCount == 0 && !served.contains(where: \.isActive)
+        }
         if isDrained { shutDown(notice: true) }
     }
 

@@ -121,19 +121,33 @@ final class ScriptedStream: PeerStream, @unchecked Sendable {
     }
 
     func send(_ bytes: Bytes, within limit: Duration) throws {
-        let (number, outputs) = front.condition.withLock { (self.number, translated(bytes.array)) }
-        for output in outputs {
-            switch output {
-            case .bytes(let bytes): try front.write(bytes, within: limit)
-            case .data(let bytes, let ends): try send(data: bytes[...], ends: ends, on: number, within: limit)
+        let (number, outputs) = front.condition.withLock {
+            front.writerCount += 1
+            return (self.number, translated(bytes.array))
+        }
+        try writing {
+            for output in outputs {
+                switch output {
+                case .bytes(let bytes): try front.write(bytes, within: limit)
+                case .data(let bytes, let ends): try send(data: bytes[...], ends: ends, on: number, within: limit)
+                }
             }
         }
-        front.shutDownIfDrained()
+    }
+
+    /// Writes frames for which the thread was counted as a writer.
+    private func writing(_ write: () throws -> Void) throws {
+        defer {
+            front.condition.withLock { front.writerCount -= 1 }
+            front.shutDownIfDrained()
+        }
+        try write()
     }
 
     func sendSlowly(_ bytes: Bytes, within limit: Duration, pause: () throws -> Void) throws {
         let wire = front.condition.withLock {
-            translated(bytes.array).flatMap { output -> [UInt8] in
+            front.writerCount += 1
+            return translated(bytes.array).flatMap { output -> [UInt8] in
                 switch output {
                 case .bytes(let bytes): return bytes
                 case .data(let bytes, let ends):
@@ -141,8 +155,7 @@ final class ScriptedStream: PeerStream, @unchecked Sendable {
                 }
             }
         }
-        try front.writeSlowly(wire, within: limit, pause: pause)
-        front.shutDownIfDrained()
+        try writing { try front.writeSlowly(wire, within: limit, pause: pause) }
     }
 
     func sendUnencrypted(_ bytes: Bytes, within limit: Duration) throws {
@@ -249,6 +262,7 @@ final class ScriptedStream: PeerStream, @unchecked Sendable {
     private func finish(notice: Bool, isLast: Bool) {
         var isCut = false
         let frames = front.condition.withLock { () -> [HTTP2Frame] in
+            front.writerCount += 1
             guard !hasEnded else { return [] }
             hasEnded = isLast
             if isLast { front.remove(self) }
@@ -265,7 +279,7 @@ final class ScriptedStream: PeerStream, @unchecked Sendable {
             guard !isCut else { return [] }
             return (number > 0 && !requestIsComplete ? [.reset(number, .noError)] : []) + front.goAway()
         }
-        try? front.write(frames, within: .seconds(1))
-        if isCut { front.shutDown(notice: notice) } else { front.shutDownIfDrained() }
+        try? writing { try front.write(frames, within: .seconds(1)) }
+        if isCut { front.shutDown(notice: notice) }
     }
 }
