@@ -194,7 +194,7 @@ import Testing
         try files.folder.remove("copy.pem")
         #expect(mkfifo(copy, 0o600) == 0)
         let tasks = try (0..<2).map { _ in try client.start(Request(.get, "/"), on: nil, TaskHandlers { _, _ in }) }
-        try eventually("the connections are open") { server.connectionCount == (TestHTTP.isHTTP2 ? 1 : 2) }
+        try eventually("the connections are open") { server.connectionCount == 1 }
         client.close()
         for task in tasks { #expect(task.isFinished) }
         // Ends the worker, which may not have opened the file yet.
