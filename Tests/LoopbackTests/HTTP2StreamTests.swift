@@ -85,6 +85,36 @@ import Testing
         #expect(peer.failures == [])
     }
 
+    /// The response, GOAWAY and FIN arrive at once, while an upload and a redirect are in progress. The frames of the closed
+    /// connection must not be written to the next one, which can have the same descriptor.
+    @Test func goAwayDuringAnUploadMovesTheRedirect() throws {
+        let peer = try HTTP2Peer([
+            { connection in
+                let request = try connection.request()
+                _ = try connection.frame(.data, stream: request.stream)
+                let block = HTTP2FieldBlock.literals([(":status", "307"), ("location", "/other")])
+                try connection.send(
+                    HTTP2Frame.headers(request.stream, block: block, ends: true) + [.goAway(last: request.stream)])
+                try connection.readToEnd()
+            },
+            { connection in
+                let request = try connection.request()
+                let body = try connection.body(request.stream)
+                try connection.respond(
+                    request.stream, body: Bytes(Array("\(request[":path"] ?? "") \(body.count)".utf8)))
+                try connection.readToEnd()
+            },
+        ])
+        let client = try client(of: peer)
+        var request = Request(.put, "/")
+        request.body = .bytes(ByteBuffer(repeating: 1, count: 1 << 20))
+        request.expectsContinue = false
+        #expect(try client.sendBlocking(request).text == "/other 1048576")
+        client.close()
+        try eventually("the connections are closed") { peer.endedCount == 2 }
+        #expect(peer.failures == [])
+    }
+
     @Test func cancelledCallResetsOnlyItsStream() throws {
         let arrived = Latch()
         let peer = try HTTP2Peer([

@@ -119,7 +119,8 @@ final class TLSStreamContext: Sendable {
 final class TLSStream: PeerStream {
     private let socket: Socket
     private let thread = WorkThread()
-    private let channel: EmbeddedChannel
+    /// Nil only during deinitialization, because the thread also has to release the channel.
+    private var ownedChannel: EmbeddedChannel?
     private let watch = HandshakeWatch()
     private let fault: PeerTLS.Fault?
     private var sentCount = 0
@@ -133,11 +134,18 @@ final class TLSStream: PeerStream {
         self.socket = socket
         fault = context.fault
         let watch = watch
-        channel = try thread.run {
+        ownedChannel = try thread.run {
             let channel = EmbeddedChannel(handlers: [NIOSSLServerHandler(context: context.context), watch])
             try channel.connect(to: SocketAddress(ipAddress: "127.0.0.1", port: 1)).wait()
             return channel
         }
+    }
+
+    deinit { try? thread.run { ownedChannel = nil } }
+
+    private var channel: EmbeddedChannel {
+        guard let ownedChannel else { preconditionFailure("the stream was released") }
+        return ownedChannel
     }
 
     /// Performs the handshake. A failed handshake is returned and not thrown.

@@ -230,7 +230,10 @@ struct HTTP1Fields {
 
     /// The fields of HTTP/2, without those of a connection. RFC 9113 section 8.2.2.
     var translated: [HTTP2FieldBlock.Field] {
-        let excluded = ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]
+        let named: [String] = values("connection").flatMap { value in
+            value.split(separator: ",").map { name in String(name.filter { $0 != " " }) }
+        }
+        let excluded = named + ["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade"]
         let fields = all.filter { field in !excluded.contains { field.name.elementsEqual($0.utf8) } }
         return status == 0 ? fields : [(Array(":status".utf8), Array(String(status).utf8))] + fields
     }

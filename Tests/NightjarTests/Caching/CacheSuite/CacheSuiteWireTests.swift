@@ -7,7 +7,10 @@ import Testing
 
 /// The rows about stored fields, over a socket. The codec and the content decoding process the fields first.
 @Suite struct CacheSuiteWireTests {
-    @Test(arguments: SuiteRow.fields)
+    /// HTTP/2 has no Transfer-Encoding, which the rows with a failure concern (RFC 9113 section 8.2.2).
+    private static let rows = SuiteRow.fields.filter { !TestHTTP.isHTTP2 || $0.failure == nil }
+
+    @Test(arguments: rows)
     func rowHolds(_ row: SuiteRow) throws {
         let stored = try #require(row.scenario.steps.first)
         let returned = try #require(row.scenario.steps.last)
@@ -18,6 +21,7 @@ import Testing
         var configuration = Configuration()
         configuration.baseURL = "http://127.0.0.1:\(peer.port)"
         configuration.retry.maximumAttempts = 1
+        if TestHTTP.isHTTP2 { configuration.transport.versions = [.http2] }
         configuration.cacheSettings = CacheStorage.Settings()
         let client = try Client(configuration)
         defer { client.close() }
