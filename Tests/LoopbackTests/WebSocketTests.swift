@@ -92,8 +92,9 @@ import Testing
             Issue.record("no headers")
             return
         }
-        #expect(headers.contains(#""upgrade":"websocket""#))
-        #expect(headers.contains(#""connection":"Upgrade""#))
+        // RFC 8441 section 5: HTTP/2 has the pseudo-header field :protocol instead.
+        #expect(headers.contains(#""upgrade":"websocket""#) != TestHTTP.isHTTP2)
+        #expect(headers.contains(#""connection":"Upgrade""#) != TestHTTP.isHTTP2)
         #expect(headers.contains(#""sec-websocket-protocol":"v9, v2""#))
         #expect(try await messages.next() == .text("grüß"))
         #expect(try await messages.next() == .binary(ByteBuffer(bytes: [0, 255])))
@@ -235,7 +236,9 @@ import Testing
         let socket = try socket("/ws/pings?n=1000")
         try await socket.send("x")
         var messages = socket.makeAsyncIterator()
-        #expect(try await messages.next() == .text("x"))
+        // The server sends the number of Pongs before or after it returns the message.
+        let both = [try await messages.next(), try await messages.next()]
+        #expect(both.contains(.text("x")))
         try await socket.close()
     }
 
@@ -254,11 +257,18 @@ import Testing
         #expect(socket.closeCode == code)
     }
 
-    @Test(arguments: [
-        ("no-accept", "Sec-WebSocket-Accept"), ("wrong-accept", "Sec-WebSocket-Accept"), ("no-upgrade", "Upgrade"),
-        ("no-connection", "Connection"), ("status-200", "responded 200"), ("unknown-extension", "extension"),
-        ("unknown-protocol", "subprotocol"),
-    ])
+    /// The faults of a handshake, and a part of the error. RFC 8441 section 5: HTTP/2 does not use Upgrade, Connection and
+    /// Sec-WebSocket-Accept, and 200 accepts the handshake.
+    private static let handshakeFaults =
+        [("unknown-extension", "extension"), ("unknown-protocol", "subprotocol")]
+        + (TestHTTP.isHTTP2
+            ? []
+            : [
+                ("no-accept", "Sec-WebSocket-Accept"), ("wrong-accept", "Sec-WebSocket-Accept"),
+                ("no-upgrade", "Upgrade"), ("no-connection", "Connection"), ("status-200", "responded 200"),
+            ])
+
+    @Test(arguments: handshakeFaults)
     func invalidHandshakeIsRejected(name: String, reason: String) async throws {
         let error = await failure(try socket("/ws/handshake/\(name)"))
         #expect(error?.kind == .protocol)

@@ -48,6 +48,27 @@ test("other tasks run while one waits for a part", function(t)
   pcall(ticker.join, ticker)
 end)
 
+test("a response whose head arrives when its task is cancelled does not keep its connection", function(t)
+  local single <close> = nightjar.client { base_url = os.getenv "NIGHTJAR_DEMO_URL", max_connections_per_host = 1 }
+  local reader
+  nightjar.spawn(function()
+    single:get "/delay/0.1"
+    reader:cancel()
+  end)
+  reader = nightjar.spawn(function()
+    local res <close> = single:get("/stream/100000000?chunk=1000", { stream = true })
+    gather(res)
+  end)
+  nightjar.sleep(0.01)
+  -- Both responses arrive before the loop runs again, so that both tasks can continue and the first one cancels the other.
+  local start = os.clock()
+  while os.clock() - start < 0.5 do end
+  t:equal(pcall(reader.join, reader), false)
+  collectgarbage()
+  collectgarbage()
+  t:equal(single:get("/echo", { timeout = 10 }).status, 200)
+end)
+
 test("a response that is not streamed has one part", function(t)
   t:equal(gather(api:get "/bytes/100"), api:get("/bytes/100").body)
   t:equal(select(2, gather(api:get "/bytes/0")), 0)

@@ -196,11 +196,6 @@ static int response_describe(lua_State *L) {
   return 1;
 }
 
-static int response_gc(lua_State *L) {
-  njl_close_response(L);
-  return njl_reply_gc(L);
-}
-
 /* --- Headers --- */
 
 static njl_future *check_headers(lua_State *L, njl_response *response) {
@@ -278,7 +273,7 @@ static int headers_length(lua_State *L) {
 }
 
 void njl_open_response(lua_State *L) {
-  static const luaL_Reg response[] = {{"__tostring", response_describe}, {"__gc", response_gc},
+  static const luaL_Reg response[] = {{"__tostring", response_describe}, {"__gc", njl_reply_gc},
                                       {"__close", njl_close_response}, {NULL, NULL}};
   static const luaL_Reg headers[] = {
       {"__index", headers_index}, {"__pairs", headers_pairs}, {"__len", headers_length}, {NULL, NULL}};

@@ -81,12 +81,9 @@ int njl_chunks(lua_State *L) {
   return 1;
 }
 
-/* res:close(), also called by <close> and by the collector. Cancels a streamed response that was not read to its
+/* res:close(), also called by <close>. Cancels a streamed response that was not read to its
  * end. Closing a closed response does nothing. */
 int njl_close_response(lua_State *L) {
-  njl_reply *reply = check_response(L, 1);
-  njl_response response;
-  bool is_there = reply->wait.call != NULL && njl_future_response(reply->wait.call, &response);
-  if (is_there && response.is_streamed) njl_call_cancel(reply->wait.call);
+  njl_reply_close(check_response(L, 1));
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "core/metatable.h"
 #include "core/task.h"
 #include "core/wait.h"
+#include "njl_calls.h"
 #include "njl_future.h"
 
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
@@ -22,8 +23,17 @@ njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   return &reply->wait;
 }
 
+void njl_reply_close(njl_reply *reply) {
+  njl_response response;
+  bool is_response = reply->wait.call != NULL && njl_future_response(reply->wait.call, &response);
+  if (is_response && response.is_streamed) njl_call_cancel(reply->wait.call);
+}
+
+/* A reply becomes a response when its task continues. If the task is cancelled after the head of a streamed response has
+ * arrived, and before it continues, only the collector can end the call. */
 int njl_reply_gc(lua_State *L) {
   njl_reply *reply = lua_touserdata(L, 1);
+  njl_reply_close(reply);
   njl_wait_drop(&reply->wait);
   return 0;
 }

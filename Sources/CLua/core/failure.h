@@ -30,6 +30,8 @@ enum {
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) NJL_RAISES; /* pushes a reply, which waits for its call */
 int njl_reply_finish(lua_State *L, int index) NJL_RAISES; /* returns the reply as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
+/* Cancels a streamed response that was not read to its end. */
+void njl_reply_close(njl_reply *reply);
 /* Makes the collector work as much as if Lua had allocated these bytes. Called for memory outside of Lua, so that
  * unused responses are collected soon. */
 void njl_account(lua_State *L, size_t bytes);

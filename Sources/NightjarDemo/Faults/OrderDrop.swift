@@ -37,6 +37,7 @@ enum OrderDrop: CaseIterable {
         guard case .bytes(let bytes) = response.body else { return }
         let half = bytes.getSlice(at: bytes.readerIndex, length: bytes.readableBytes / 2) ?? ByteBuffer()
         response.body = .source(HalfBody(bytes: half), length: bytes.readableBytes)
+        response.closesConnection = true
     }
 
     private struct HalfBody: BodySource {

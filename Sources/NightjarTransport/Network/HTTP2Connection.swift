@@ -147,6 +147,9 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
     }
 
+    /// Releases the slot of an exchange that has ended before it used the slot.
+    func releaseUnused() { transport.releasedStream(self, isIdle: streams.isEmpty) }
+
     /// Removes a stream whose exchange has ended, and releases its slot.
     func remove(_ stream: HTTP2Stream) {
         let place = stream.place

@@ -51,6 +51,8 @@ final class NetworkExchange: Exchange {
 
     /// Starts the exchange on a stream of a shared connection.
     func start(on connection: HTTP2Connection) {
+        // Another exchange that got a stream at the same time may have cancelled this one.
+        guard receiver != nil else { return connection.releaseUnused() }
         connection.start(self) {
             state = .active($0)
             continuePause()
