@@ -98,7 +98,9 @@ import Testing
         }
         #expect(error?.kind == .server)
         #expect(error?.batchIndex == 2)
-        #expect(error?.description == "server: requests[2]: GET returned 503 Service Unavailable [http://api.test/v1/status/503]")
+        #expect(
+            error?.description
+                == "server: requests[2]: GET returned 503 Service Unavailable [http://api.test/v1/status/503]")
         #expect(site.log.started.count == 3)
         #expect(site.log.cancelled == 2)
         #expect(site.log.inFlight == 0)
