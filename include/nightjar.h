@@ -661,12 +661,12 @@ NJ_API nj_status nj_config_set_max_connections_per_host(nj_config *config, size_
 
 /**
  * Sets the versions of HTTP that the client may use. With both, the default, TLS connections use HTTP/2 if the server
- * supports it (ALPN, RFC 7301), and other connections use HTTP/1.1. With "2" only, connections without TLS use HTTP/2 with
- * prior knowledge (RFC 9113 section 3.3). Proxies that forward requests use HTTP/1.1.
+ * supports it (ALPN, RFC 7301), and other connections use HTTP/1.1. With "2" only, connections without TLS use HTTP/2
+ * with prior knowledge (RFC 9113 section 3.3). Proxies that forward requests use HTTP/1.1.
  *
  * HTTP/2 needs libnghttp2, which is loaded at the first use. Without it, the client uses HTTP/1.1 and
- * nj_response_explain says so; with "2" only, calls fail with NJ_CONNECT. If loading has failed, the next client tries again,
- * because the process may only have lacked descriptors or memory. A client continues to use HTTP/1.1 for a host.
+ * nj_response_explain says so; with "2" only, calls fail with NJ_CONNECT. If loading has failed, the next client tries
+ * again, because the process may only have lacked descriptors or memory. A client continues to use HTTP/1.1 for a host.
  *
  * @param versions "1.1", "2" or both, followed by NULL; copied
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an empty list
@@ -1466,9 +1466,9 @@ NJ_API nj_status nj_task_retry(nj_task *task, nj_retry_action decision, double s
 NJ_API nj_status nj_request_set_idempotency_key(nj_request *request, const char *key);
 
 /**
- * Declares that the request is idempotent although its method is not: processing it twice has the same effect as processing it
- * once. It is then retried although the server may have processed it, without an idempotency key. An example is a POST
- * that only searches.
+ * Declares that the request is idempotent although its method is not: processing it twice has the same effect as
+ * processing it once. It is then retried although the server may have processed it, without an idempotency key. An
+ * example is a POST that only searches.
  *
  * @param is_idempotent false, the default: the method decides (RFC 9110 section 9.2.2)
  * @return NJ_OK; NJ_INVALID_ARGUMENT

@@ -13,8 +13,9 @@ enum { LARGEST_FIELDS = 256 << 20 };
 /* A frame type that the library ignores. */
 enum { IGNORED = 0xFF };
 enum { GOAWAY_LENGTH = 8 }; /* without its debug data */
-/* Smaller DATA frames of closed streams count as frames without content. */
-enum { SMALL_DATA = 256 };
+/* Smaller DATA frames of streams that have ended count as frames without content, except those that the server may have sent
+ * before it received RST_STREAM: as many bytes as the window of the stream. */
+enum { SMALL_DATA = 256, MOST_RESETS = 128 };
 
 struct ch2_session {
   nghttp2_session *session;
@@ -34,6 +35,8 @@ struct ch2_session {
   bool is_goaway; /* the current frame is GOAWAY */
   uint8_t goaway[GOAWAY_LENGTH]; /* the part of its payload that has arrived */
   size_t goaway_length;
+  size_t stream_window;
+  size_t expected_data; /* the bytes of small DATA frames that may arrive for streams that the client has reset */
   bool has_failed;
   bool is_active; /* in ch2_receive or ch2_write */
 };
@@ -188,6 +191,7 @@ ch2_session *ch2_new(const ch2_handler *handler, void *connection, const ch2_opt
   if (!self) return NULL;
   self->handler = handler;
   self->connection = connection;
+  self->stream_window = options->stream_window;
   self->maximum_section = (size_t)(options->maximum_fields < LARGEST_FIELDS ? options->maximum_fields : LARGEST_FIELDS) * 4;
   self->session = create(self);
   if (!self->session) {
@@ -247,8 +251,12 @@ static bool check_header(ch2_session *self) {
   if (self->is_goaway && (stream != 0 || self->payload < GOAWAY_LENGTH)) {
     return fail(self, NGHTTP2_PROTOCOL_ERROR, "a GOAWAY frame is invalid");
   }
-  bool is_discarded = type == NGHTTP2_DATA && self->payload < SMALL_DATA && !stream_of(self->session, stream);
-  if (self->handler->frame(self->connection, type, header[4], is_discarded ? 0 : self->payload)) return true;
+  size_t content = self->payload;
+  if (type == NGHTTP2_DATA && content < SMALL_DATA && !stream_of(self->session, stream)) {
+    if (self->expected_data < content) content = 0;
+    else self->expected_data -= content;
+  }
+  if (self->handler->frame(self->connection, type, header[4], content)) return true;
   return fail(self, NGHTTP2_ENHANCE_YOUR_CALM, "it sent too many frames without content");
 }
 
@@ -371,6 +379,9 @@ int32_t ch2_submit(ch2_session *self, const ch2_field *fields, size_t count, boo
 void ch2_resume_body(ch2_session *self, int32_t id) { ch2_nghttp2_session_resume_data(self->session, id); }
 
 void ch2_reset(ch2_session *self, int32_t id, uint32_t error) {
+  size_t most = MOST_RESETS * self->stream_window;
+  self->expected_data += self->stream_window;
+  if (self->expected_data > most) self->expected_data = most;
   ch2_nghttp2_submit_rst_stream(self->session, NGHTTP2_FLAG_NONE, id, error);
 }
 

@@ -173,6 +173,11 @@ final class HTTP2Connection: ChannelInboundHandler {
         }
     }
 
+    /// Writes pending frames in this turn of the loop, if no read or write is in progress.
+    func flushNow() {
+        if isReceiving || isWriting { scheduleFlush() } else { flush() }
+    }
+
     private func flush() {
         // If a write fails, the channel reads what has arrived before it returns.
         guard !isWriting else { return scheduleFlush() }

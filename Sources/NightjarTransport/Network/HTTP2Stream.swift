@@ -130,7 +130,8 @@ final class HTTP2Stream: ExchangeCarrier {
     private func resumeBody() {
         guard number > 0 else { return }
         connection.session?.resumeBody(number)
-        connection.scheduleFlush()
+        // A WebSocket sends several messages at once. A program may end after its Close frame.
+        if opensTunnel { connection.flushNow() } else { connection.scheduleFlush() }
     }
 
     var unsentBytes: Int { connection.unsentBytes }

@@ -99,10 +99,12 @@ static void ends(void) {
                {"/ws/violation/masked", NJ_PROTOCOL, 1002},
                {"/ws/violation/invalid-utf8", NJ_PROTOCOL, 1007},
                {"/ws/violation/huge-frame", NJ_TOO_LARGE, 1009},
-               {"/ws/handshake/wrong-accept", NJ_PROTOCOL, 0},
                {"/ws/handshake/status-403", NJ_FORBIDDEN, 0},
-               {"/ws/chat", NJ_UNAUTHORIZED, 0}};
-  for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
+               {"/ws/chat", NJ_UNAUTHORIZED, 0},
+               {"/ws/handshake/wrong-accept", NJ_PROTOCOL, 0}};
+  /* HTTP/2 has no Sec-WebSocket-Accept. RFC 8441 section 5. */
+  size_t count = sizeof cases / sizeof *cases - (expected_http_version() == 20 ? 1 : 0);
+  for (size_t index = 0; index < count; index++) {
     socket = opened(cases[index].target, NULL);
     FAILS(nj_websocket_receive(socket, 60, &message, &error), cases[index].status);
     FAILS(nj_websocket_receive(socket, 60, &message, &error), cases[index].status);
