@@ -68,7 +68,7 @@ import Testing
 
     @Test func thousandCallsWithAnExpiredTokenShareOneRefresh() async throws {
         let demo = try Demo()
-        let api = try demo.client(login)
+        let api = try demo.client(login) { $0.timeouts = .long }
         #expect(try await api.send(Request(.get, "/me")).status == 200)
         try demo.control(#"{"expire_access_tokens": true}"#)
         try await withThrowingTaskGroup(of: Int.self) { group in
