@@ -1,51 +1,62 @@
 #include "memory.h"
 
-#include <malloc.h>
+#include <stdalign.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* libnghttp2 allocates 17 blocks for a request. malloc and free take 7 % of the instructions of the request for them. */
-enum { LARGEST_HELD = 64 << 10 };
+enum { LARGEST_HELD = 64 << 10, UNIT = 16 };
 
-/* The blocks of a class have at least this size. The usable sizes of glibc's blocks are 24, 40, 56 and so on. Other
- * allocators, which a host may use, have other sizes. */
-static size_t size_of(size_t class) { return 16 * class + 8; }
-
-/* Returns the smallest class whose blocks have `size` bytes. */
-static size_t class_for(size_t size) { return size <= size_of(1) ? 1 : (size + 7) / 16; }
+/* Precedes the bytes of each block. */
+typedef struct block {
+  alignas(max_align_t) size_t class; /* the size of the bytes in units; 0: the block is not reused */
+  struct block *next;                /* of the same class; used while the block is free */
+} block;
 
 static void *allocate(size_t size, void *context) {
   ch2_memory *self = context;
-  size_t class = class_for(size);
-  if (class < CH2_MEMORY_CLASSES && self->free[class]) {
-    void *block = self->free[class];
-    memcpy(&self->free[class], block, sizeof block);
-    self->held -= size_of(class);
-    return block;
+  size_t class = size / UNIT + (size % UNIT > 0);
+  if (class >= CH2_MEMORY_CLASSES) class = 0;
+  block *found = self->free[class];
+  if (class > 0 && found) {
+    self->free[class] = found->next;
+    self->held -= class * UNIT;
+    return found + 1;
   }
-  return malloc(size);
+  if (class > 0) size = class * UNIT;
+  if (size > SIZE_MAX - sizeof *found) return NULL;
+  found = malloc(sizeof *found + size);
+  if (!found) return NULL;
+  found->class = class;
+  return found + 1;
 }
 
-static void release(void *block, void *context) {
+static void release(void *bytes, void *context) {
   ch2_memory *self = context;
-  if (!block) return;
-  size_t size = malloc_usable_size(block), class = size < size_of(1) ? 0 : (size - 8) / 16;
-  if (class == 0 || class >= CH2_MEMORY_CLASSES || self->held + size > LARGEST_HELD) return free(block);
-  memcpy(block, &self->free[class], sizeof block);
-  self->free[class] = block;
-  self->held += size_of(class);
+  if (!bytes) return;
+  block *released = (block *)bytes - 1;
+  size_t class = released->class;
+  if (class == 0 || self->held + class * UNIT > LARGEST_HELD) return free(released);
+  released->next = self->free[class];
+  self->free[class] = released;
+  self->held += class * UNIT;
 }
 
 static void *allocate_zeroed(size_t count, size_t size, void *context) {
   if (size && count > SIZE_MAX / size) return NULL;
-  void *block = allocate(count * size, context);
-  return block ? memset(block, 0, count * size) : NULL;
+  void *bytes = allocate(count * size, context);
+  return bytes ? memset(bytes, 0, count * size) : NULL;
 }
 
-static void *reallocate(void *block, size_t size, void *context) {
-  (void)context;
-  return realloc(block, size);
+static void *reallocate(void *bytes, size_t size, void *context) {
+  if (!bytes) return allocate(size, context);
+  if (size > SIZE_MAX - sizeof(block)) return NULL;
+  block *moved = realloc((block *)bytes - 1, sizeof *moved + size);
+  if (!moved) return NULL;
+  moved->class = 0;
+  return moved + 1;
 }
 
 nghttp2_mem ch2_memory_functions(ch2_memory *self) {
@@ -53,11 +64,11 @@ nghttp2_mem ch2_memory_functions(ch2_memory *self) {
 }
 
 void ch2_memory_release(ch2_memory *self) {
-  for (size_t class = 0; class < CH2_MEMORY_CLASSES; class ++) {
+  for (size_t class = 0; class < CH2_MEMORY_CLASSES; class++) {
     while (self->free[class]) {
-      void *block = self->free[class];
-      memcpy(&self->free[class], block, sizeof block);
-      free(block);
+      block *released = self->free[class];
+      self->free[class] = released->next;
+      free(released);
     }
   }
   self->held = 0;

@@ -7,8 +7,7 @@
 enum { CH2_MEMORY_CLASSES = 24 };
 
 typedef struct ch2_memory {
-  /* Free blocks with a usable size of at least 16 * index + 8 bytes. The first word of a block points to the next one. */
-  void *free[CH2_MEMORY_CLASSES];
+  struct block *free[CH2_MEMORY_CLASSES]; /* free blocks of 16 * index bytes */
   size_t held; /* the size of the free blocks in bytes */
 } ch2_memory;
 
