@@ -1,42 +1,3 @@
-/// How a request ended without a response.
-public struct RequestLoss: Sendable {
-    public enum Reason: Sendable {
-        /// The connection closed, or the server reset the stream.
-        case connection
-        /// A GOAWAY frame of HTTP/2 excludes the request: the server has not processed it. RFC 9113 section 6.8.
-        case goAway
-        /// The server has refused the stream and has not processed the request. RFC 9113 section 8.7.
-        case refused
-        /// The server requires HTTP/1.1 for the request. RFC 9113 section 7.
-        case http11Required
-    }
-
-    public var reason: Reason
-    /// True if the connection had carried an earlier exchange.
-    public var connectionWasReused: Bool
-    /// True if at least one byte of the request was written to the connection.
-    public var requestWasStarted: Bool
-    /// True if a part of the body was requested from its source.
-    public var bodyWasStarted: Bool
-    public var responseHasStarted: Bool
-
-    public init(
-        _ reason: Reason = .connection, connectionWasReused: Bool, requestWasStarted: Bool, bodyWasStarted: Bool,
-        responseHasStarted: Bool
-    ) {
-        self.reason = reason
-        self.connectionWasReused = connectionWasReused
-        self.requestWasStarted = requestWasStarted
-        self.bodyWasStarted = bodyWasStarted
-        self.responseHasStarted = responseHasStarted
-    }
-
-    /// Whether the server may have processed the request.
-    public var mayHaveBeenProcessed: Bool {
-        reason == .connection ? requestWasStarted : responseHasStarted
-    }
-}
-
 /// Decides whether a request that was lost is sent again without the retry policy, on another connection or stream.
 ///
 /// A server may close an idle connection at any time, even while a request is in transit. The client then cannot
@@ -63,12 +24,12 @@ public struct Replacement: Sendable {
         case .goAway:
             moves += 1
             return moves <= Replacement.largestNumberOfMoves
-        case .refused: return !wasRefused.exchange(with: true)
-        case .http11Required: return !wasDowngraded.exchange(with: true)
+        case .refused: return isFirst(&wasRefused)
+        case .http11Required: return isFirst(&wasDowngraded)
         case .connection:
             let isSafe =
                 !loss.requestWasStarted || loss.connectionWasReused && (method.isIdempotent || hasIdempotencyKey)
-            return isSafe && !wasReplaced.exchange(with: true)
+            return isSafe && isFirst(&wasReplaced)
         }
     }
 
@@ -76,12 +37,9 @@ public struct Replacement: Sendable {
     /// requests, as nginx does by default before 1.19.10, excludes about as many requests as it processes while many
     /// wait, also those that other connections have excluded.
     static let largestNumberOfMoves = 50
-}
 
-extension Bool {
-    /// Stores a value and returns the previous one.
-    fileprivate mutating func exchange(with value: Bool) -> Bool {
-        defer { self = value }
-        return self
+    private func isFirst(_ hasOccurred: inout Bool) -> Bool {
+        defer { hasOccurred = true }
+        return !hasOccurred
     }
 }

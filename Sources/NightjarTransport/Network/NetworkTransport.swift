@@ -11,34 +11,35 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
 
     typealias Host = TransportHost
 
-    private struct HostKey: Hashable {
+    struct HostKey: Hashable {
         let origin: Origin
-        /// Whether the connections are for WebSockets: they use HTTP/1.1, and a proxy must open a tunnel to an http origin.
+        /// Whether the connections use HTTP/1.1, for WebSockets and for servers that require it. A proxy must open a tunnel,
+        /// also to an http origin.
         let usesHTTP1: Bool
     }
 
-    private let loop: any EventLoop
+    let loop: any EventLoop
     let clock: LoopClock
-    private let connector: Connector
+    let connector: Connector
     private let configuration: TransportConfiguration
     /// The limits and syntax options of responses.
     let decoderLimits: HTTP1ResponseDecoder.Limits
     private let proxies: ProxyRules
-    private var hosts: [HostKey: Host] = [:]
+    var hosts: [HostKey: Host] = [:]
     private var latestHost: Host?
     var attempts: [ObjectIdentifier: ConnectionAttempt] = [:]
-    private var connections: [ObjectIdentifier: HTTP1Connection] = [:]
+    var connections: [ObjectIdentifier: HTTP1Connection] = [:]
     var sharedConnections: [ObjectIdentifier: HTTP2Connection] = [:]
     private var dueAttempts = Deque<(Host, Pool.Attempt)>()
     private var isStartingAttempts = false
     private var expiry: Scheduled<Void>?
     private var hostsBeforeSweep = 64
-    private var isShutDown = false
+    var isShutDown = false
     /// Reports changes of the network. Active from the first idle connection to a remote host until no connection is
     /// idle.
     private let watch: NetworkWatch
     /// Ends the probing of connections after a change of the network.
-    private var probeEnd: Scheduled<Void>?
+    var probeEnd: Scheduled<Void>?
     private var sleep = SleepDetector()
 
     /// - Throws: `tls` if the certificate authorities, a client certificate or its key are invalid or cannot be read;
@@ -335,68 +336,6 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         }
         armExpiry()
     }
-}
-
-// MARK: Changes of the network
-
-extension NetworkTransport {
-    /// Forgets the addresses of names, and probes the connections to other machines. An idle connection is not used
-    /// until its peer has responded: a request on a dead connection would wait for the idle timeout.
-    private func networkChanged() {
-        connector.resolver.forgetAll()
-        var isProbing = false
-        for host in hosts.values where !host.isLocal {
-            host.pool.distrustIdle()
-            host.pool.distrustShared()
-        }
-        for connection in Array(sharedConnections.values) where !connection.host.isLocal {
-            if connection.ping() { isProbing = true } else { connection.retire() }
-        }
-        for connection in connections.values where !connection.host.isLocal {
-            if connection.startProbing() { isProbing = true }
-        }
-        probeEnd?.cancel()
-        probeEnd = nil
-        if isProbing { scheduleEndOfProbing() }
-    }
-
-    /// Probes the shared connections of a host that have been idle for a long time. A router may have forgotten them.
-    private func probeLongIdle(_ host: Host) {
-        for connection in host.pool.distrustShared(idleSince: clock.now - NetworkTransport.longIdleTime) {
-            // Without a PING, the server has responded to one within the last seconds.
-            if connection.ping() { scheduleEndOfProbing() } else { confirmed(connection) }
-        }
-    }
-
-    private func scheduleEndOfProbing() {
-        guard probeEnd == nil, !isShutDown else { return }
-        probeEnd = loop.scheduleTask(in: NetworkTransport.probeTime) { self.endProbing() }
-    }
-
-    /// Makes the idle connections available whose peer has responded to a probe.
-    private func confirmIdle(of host: Host) {
-        for connection in host.pool.unconfirmedConnections where connection.peerHasResponded() {
-            host.pool.confirm(connection)
-        }
-    }
-
-    /// Ends the probing, and closes the idle connections whose peer has not responded.
-    private func endProbing() {
-        probeEnd = nil
-        for connection in connections.values where !connection.host.isLocal { _ = connection.peerHasResponded() }
-        for host in hosts.values where host.pool.hasUnconfirmed {
-            confirmIdle(of: host)
-            for connection in host.pool.unconfirmedConnections { connection.close() }
-        }
-        for host in hosts.values {
-            for connection in host.pool.suspectConnections { connection.retire() }
-        }
-    }
-
-    /// Some routers forget connections after half a minute without traffic.
-    private static let longIdleTime = TimeAmount.seconds(30)
-    /// A peer that does not respond to three probes within this time is lost.
-    private static let probeTime = TimeAmount.seconds(4)
 }
 
 /// An exchange that ended before it began.
