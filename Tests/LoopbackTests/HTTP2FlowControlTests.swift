@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import Nightjar
 import NightjarTestSupport
@@ -75,6 +76,44 @@ import Testing
         try calls.start(upload("/small", 5))
         #expect(try calls.response("/large").text == "200000")
         #expect(try calls.response("/small").text == "5")
+        client.close()
+        try eventually("the connection is closed") { peer.endedCount == 1 }
+        #expect(peer.failures == [])
+    }
+
+    /// The idle timeout of a stalled upload expires although another stream of the connection sends.
+    @Test func stalledStreamTimesOutWhileAnotherSends() throws {
+        let peer = try HTTP2Peer([
+            { (connection: HTTP2PeerConnection) throws in
+                let stalled = try connection.request().stream
+                var received = 0
+                while received < 65_535 { received += try connection.frame(.data).payload.count }
+                let active = try connection.request().stream
+                try connection.send(.windowUpdate(0, 1 << 30), .windowUpdate(active, 1 << 30))
+                var count = 0
+                while true {
+                    let frame = try connection.frame(.data, stream: active)
+                    count += frame.payload.count
+                    if frame.flags.contains(.endStream) { break }
+                    // Reads slowly, so that data is always in flight.
+                    usleep(2000)
+                }
+                _ = try connection.frame(.reset, stream: stalled)
+                try connection.respond(active, body: Bytes(Array("\(count)".utf8)))
+                try connection.readToEnd()
+            }
+        ])
+        let client = try client(of: peer) { $0.timeouts = .long }
+        let calls = Calls(client)
+        var stalled = upload("/stalled", 200_000)
+        stalled.timeouts = Timeouts(connect: .seconds(10), idle: .milliseconds(500), total: Timeouts.unlimited)
+        try calls.start(stalled)
+        let size = 12 << 20
+        try calls.start(upload("/active", size))
+        let error = try calls.error("/stalled")
+        #expect(error.kind == .timeout && error.phase == .idle)
+        #expect(!calls.hasEnded("/active"))
+        #expect(try calls.response("/active").text == "\(size)")
         client.close()
         try eventually("the connection is closed") { peer.endedCount == 1 }
         #expect(peer.failures == [])

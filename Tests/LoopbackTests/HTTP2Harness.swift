@@ -31,6 +31,9 @@ final class Calls: Sendable {
     @discardableResult
     func start(_ target: String) throws -> ClientTask { try start(Request(.get, target)) }
 
+    /// Whether the call has ended and was delivered by a wait for another call.
+    func hasEnded(_ target: String) -> Bool { results.withLock { $0[target] != nil } }
+
     /// Waits until a call has ended, and returns its response.
     func response(_ target: String) throws -> Response { try result(target).get() }
 

@@ -189,6 +189,7 @@ final class HTTP2Connection: ChannelInboundHandler {
         guard let written else {
             return fail(NightjarError(.protocol, "writing HTTP/2 frames failed", phase: .send))
         }
+        bytesWritten += written
         frameLimit.sent(bytes: written)
         closeIfDrained()
         failIfEnded()
@@ -199,11 +200,16 @@ final class HTTP2Connection: ChannelInboundHandler {
         context.fireChannelWritabilityChanged()
     }
 
-    /// The number of bytes in the channel and in the socket's send buffer that the peer has not acknowledged.
-    var unsentBytes: Int {
+    /// The bytes of all frames that were written.
+    private(set) var bytesWritten = 0
+
+    /// Returns the number of bytes before a position that the peer has not acknowledged. They are in the channel or in the
+    /// socket's send buffer. The position counts bytes like ``bytesWritten``.
+    func unsentBytes(before position: Int) -> Int {
         guard let channel = context?.channel else { return 0 }
         let waiting = try? channel.syncOptions?.getOption(.bufferedWritableBytes)
-        return (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
+        let unsent = (waiting ?? 0) + (SocketHandle(channel)?.unacknowledgedBytes ?? 0)
+        return min(max(position - (bytesWritten - unsent), 0), unsent)
     }
 
     // MARK: Reading
@@ -340,6 +346,8 @@ final class HTTP2Connection: ChannelInboundHandler {
         settingsTimer?.cancel()
         let ended = streams
         streams = []
+        // The session may be in a read or a write, and must not call streams that are released.
+        for stream in ended where stream.number > 0 { session?.forget(stream.number) }
         context?.close(promise: nil)
         return ended
     }

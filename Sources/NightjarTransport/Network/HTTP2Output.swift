@@ -21,7 +21,7 @@ struct HTTP2Output {
     /// Writes pending frames while the channel accepts them. Returns their size in bytes; nil if the session has failed.
     mutating func write(_ session: HTTP2Session, _ context: ChannelHandlerContext) -> Int? {
         var written = 0
-        while context.channel.isWritable, session.wantsWrite {
+        while context.channel.isActive, context.channel.isWritable, session.wantsWrite {
             buffer.clear(minimumCapacity: HTTP2Output.batchSize)
             let count = buffer.withUnsafeMutableWritableBytes { session.write(into: $0) }
             guard count > 0 else { return count == 0 ? written : nil }
@@ -51,4 +51,6 @@ struct HTTP2Output {
     }
 
     private static let batchSize = 64 * 1024
+    /// An upper limit of the bytes of one write: what the channel accepts before it is not writable, and a batch.
+    static let largestWrite = 1024 * 1024
 }

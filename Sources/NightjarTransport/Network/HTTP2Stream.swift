@@ -33,6 +33,8 @@ final class HTTP2Stream: ExchangeCarrier {
     private(set) var requestIsComplete: Bool
     /// Whether a part of a streamed body was requested from the receiver.
     private var bodyWasStarted = false
+    /// An upper limit of the position in the connection's output at which the last frame of the body ends.
+    private var bodyEnd = 0
     /// Whether the library requests data in this moment.
     private var isReadingBody = false
     /// The events that wait until the receiver resumes.
@@ -84,6 +86,7 @@ final class HTTP2Stream: ExchangeCarrier {
             requestIsComplete = true
             isLast.pointee = true
         }
+        bodyEnd = connection.bytesWritten + HTTP2Output.largestWrite
         receiver?.exchangeProgressed()
         return count
     }
@@ -134,7 +137,9 @@ final class HTTP2Stream: ExchangeCarrier {
         if opensTunnel { connection.flushNow() } else { connection.scheduleFlush() }
     }
 
-    var unsentBytes: Int { connection.unsentBytes }
+    /// The unacknowledged bytes of the body. Bytes of other streams that were written later do not count, so that the idle
+    /// timeout of a stalled stream expires.
+    var unsentBytes: Int { connection.unsentBytes(before: bodyEnd) }
     var sentBytes: Int { outgoing?.sentBytes ?? 0 }
 
     func sendBody() { resumeBody() }
