@@ -107,6 +107,12 @@ class Network:
         ip(f"-n {self.client} route add default via {SERVER4}")
         ip(f"-n {self.client} -6 route add default via {SERVER6}")
 
+    def change_address(self):
+        """Replaces the client's IPv4 address by 10.77.0.3."""
+        self.client_ip("addr del 10.77.0.2/24 dev c0")
+        self.client_ip("addr add 10.77.0.3/24 dev c0")
+        self.client_ip(f"route add default via {SERVER4}")
+
     def client_ip(self, arguments):
         ip(f"-n {self.client} {arguments}")
 
