@@ -43,13 +43,8 @@ local control <close> = client { base_url = os.getenv "NIGHTJAR_DEMO_URL", proxy
 control:post "/__stats/reset"
 dofile(script)
 
--- Returns whether a request may use HTTP/1.1: handshakes of WebSockets, and the browser of a login.
-local function may_use_http1(exchange)
-  for _, field in ipairs(exchange.headers) do
-    if field[1]:lower() == "upgrade" then return true end
-  end
-  return exchange.target:find "^/v1/oauth/authorize"
-end
+-- Returns whether a request may use HTTP/1.1: that of the browser of a login.
+local function may_use_http1(exchange) return exchange.target:find "^/v1/oauth/authorize" end
 
 -- The log has the last 1,000 requests.
 local stats = control:get("/__stats").json
