@@ -4,6 +4,7 @@ import NightjarStorage
 import NightjarTestSupport
 import Testing
 
+@testable import Nightjar
 @testable import NightjarDaemon
 
 /// The local socket of a worker, with the peers in this process.
@@ -97,6 +98,33 @@ import Testing
             listener.wait(for: -1, timeout: .milliseconds(20)) { progress }
         }
         #expect(ContinuousClock.now - start < .seconds(60))
+    }
+
+    /// A download ends after its entry was read as running, and before the worker reports the progress.
+    @Test(arguments: [false, true]) func endDuringARequestOfTheProgressIsFound(lists: Bool) async throws {
+        let path = folder.file("journal.db")
+        let transfers = try Transfers(journal: path)
+        let target = folder.file("file")
+        try transfers.start("one", json: "{\"download\": \"http://localhost:1/file\", \"to\": \"\(target)\"}")
+        let journal = Journal(path: path)
+        let lease = try #require(try journal.take(id: "one", for: .seconds(60)))
+        let socket = try JournalWorkerSocket.path(ofWorker: path)
+        let descriptor = try JournalWorkerSocket.listen(socket)
+        async let worker: Void = onOwnThread {
+            let listener = WorkerListener(descriptor, ownPath: socket)
+            let start = ContinuousClock.now
+            while try journal.entry("one")?.phase == .running, ContinuousClock.now - start < .seconds(60) {
+                listener.wait(for: -1, timeout: .milliseconds(20)) {
+                    try? journal.finish(lease, as: .done, result: Array(#"{"path": "/a", "size": 5}"#.utf8))
+                    return [:]
+                }
+            }
+            // The response is written by the next wait.
+            listener.wait(for: -1, timeout: .milliseconds(20)) { [:] }
+        }
+        let transfer = try await onOwnThread { lists ? try transfers.list().first : try transfers.get("one") }
+        try await worker
+        #expect(transfer?.state == .done && transfer?.transferred == 5 && transfer?.path == "/a")
     }
 
     @Test func socketIsRemovedAtTheEnd() throws {

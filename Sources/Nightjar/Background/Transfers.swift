@@ -112,7 +112,18 @@ public final class Transfers: Sendable {
     /// Returns a transfer. Nil if the journal has no transfer with this id.
     public func get(_ id: String) throws(NightjarError) -> BackgroundTransfer? {
         guard let entry = try entry(id) else { return nil }
-        return try BackgroundTransfer(entry, entry.phase == .running ? worker.progress()[entry.number] : nil)
+        return try transfer(entry, entry.phase == .running ? worker.progress() : [:])
+    }
+
+    /// Returns the transfer of an entry that was read before the worker reported its progress.
+    private func transfer(
+        _ entry: JournalEntry, _ progress: WorkerMessage.Progress
+    ) throws(NightjarError) -> BackgroundTransfer {
+        let current = progress[entry.number]
+        // A transfer that the worker does not report may have ended since. Its part then does not exist any more.
+        let isOld = entry.phase == .running && current == nil
+        let entry = isOld ? try self.entry(entry.id) ?? entry : entry
+        return try BackgroundTransfer(entry, current)
     }
 
     private func entry(_ id: String) throws(NightjarError) -> JournalEntry? {
@@ -132,7 +143,7 @@ public final class Transfers: Sendable {
             guard let end = page.last else { return transfers }
             last = end.number
             if progress == nil, page.contains(where: { $0.phase == .running }) { progress = worker.progress() }
-            transfers += page.compactMap { try? BackgroundTransfer($0, progress?[$0.number]) }
+            transfers += page.compactMap { try? transfer($0, progress ?? [:]) }
         }
     }
 
