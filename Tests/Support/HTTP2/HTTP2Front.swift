@@ -20,8 +20,9 @@ final class HTTP2Front: @unchecked Sendable {
     private let interruption: Latch
     private let log: PeerLog
     private let scripts: PeerScripts
-    /// Starts a script on a stream, on a new thread.
-    private let play: @Sendable (ScriptedStream, _ connection: Int, [ScriptedPeer.Step]) -> Void
+    /// Starts a script on a stream, on a new thread. Nil after the end of the connection, because it retains the first
+    /// script, which retains this object, as the streams do.
+    private var play: (@Sendable (ScriptedStream, _ connection: Int, [ScriptedPeer.Step]) -> Void)?
 
     /// Guards the state below and the state of the streams. Signals each change that a script can wait for.
     let condition = NSCondition()
@@ -70,9 +71,14 @@ final class HTTP2Front: @unchecked Sendable {
     ///
     /// - Parameter received: The bytes after the client's preface.
     func start(_ received: [UInt8]) throws -> ScriptedStream {
+        do {
+            try write([.settings([(.maximumConcurrentStreams, 100)])], within: .seconds(10))
+        } catch {
+            play = nil
+            throw error
+        }
         let first = ScriptedStream(self)
         served.append(first)
-        try write([.settings([(.maximumConcurrentStreams, 100)])], within: .seconds(10))
         log.threadStarted()
         Thread.detachNewThread {
             self.readAll(received)
@@ -106,6 +112,7 @@ final class HTTP2Front: @unchecked Sendable {
         }
         let isReset = condition.withLock {
             for stream in served { stream.clientEnded = true }
+            (served, play) = ([], nil)
             condition.broadcast()
             return ending == .reset
         }
@@ -216,7 +223,7 @@ final class HTTP2Front: @unchecked Sendable {
             let stream = ScriptedStream(self)
             served.append(stream)
             begin(request, on: stream)
-            play(stream, index, script)
+            play?(stream, index, script)
         } else if served.contains(where: { !$0.hasEnded && !$0.clientEnded && $0.next == .request }) {
             waiting.append(request)
         } else {
