@@ -258,6 +258,7 @@ typedef struct nj_client nj_client;                         /* connections, poli
 typedef struct nj_request nj_request;                       /* a request, and the callbacks of its calls */
 typedef struct nj_form nj_form;                             /* the parts of a multipart/form-data body */
 typedef struct nj_response nj_response;                     /* a status, headers and a body; immutable */
+typedef struct nj_canceller nj_canceller;                   /* cancels the calls of requests */
 typedef struct nj_task nj_task;                             /* a call, login, logout or event stream */
 typedef struct nj_batch nj_batch;                           /* many calls, a few at a time */
 typedef struct nj_queue nj_queue;                           /* events for the thread that calls nj_queue_poll */
@@ -2008,6 +2009,35 @@ NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, n
                                          void *context, nj_error **out_error);
 
 /**
+ * Waits for the end of the work in flight, blocks this thread meanwhile, and closes the client. From the start of the
+ * function, new calls, transfers, streams and logins fail with NJ_CLOSED.
+ *
+ * Calls, downloads, uploads and logins end by themselves. Event streams end with NJ_CLOSED. WebSockets are closed with
+ * the code 1001. An outbox sends no further entries; they stay in its journal. Other threads must poll the queues of the
+ * calls, whose callbacks may be needed to end them. nj_client_free is still necessary.
+ *
+ * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
+ * @return NJ_OK; NJ_TIMEOUT: the rest was cancelled; NJ_CANCELLED if another thread frees the client; NJ_REENTRANT;
+ *         NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_status nj_client_drain(nj_client *client, double seconds, nj_error **out_error);
+
+/** Receives the end of nj_client_start_drain. `error` is NULL on success, and borrowed until the callback returns. */
+typedef void (*nj_drain_done_fn)(void *context, const nj_error *error);
+
+/**
+ * Waits for the end of the work in flight as nj_client_drain does, without blocking and without closing the client. After
+ * NJ_TIMEOUT, the rest continues until nj_client_free, which cancels it.
+ *
+ * @param done    called once from nj_queue_poll: with NULL, NJ_TIMEOUT, or NJ_CANCELLED
+ * @param context passed to `done` unchanged; must stay valid until `done` has returned
+ * @return a task that the caller releases with nj_task_release (nj_task_cancel ends the wait; the client stays closed for
+ *         new work), or NULL: NJ_INVALID_ARGUMENT; NJ_CLOSED; NJ_FORKED
+ */
+NJ_API nj_task *nj_client_start_drain(nj_client *client, double seconds, nj_queue *queue, nj_drain_done_fn done,
+                                      void *context, nj_error **out_error);
+
+/**
  * Changes the effect of certificate chains without a pinned key, for example to keep a program working whose pins are
  * out of date. The mode of a new client is NJ_PINNING_ENFORCE. A client without pins is not affected.
  *
@@ -2057,6 +2087,69 @@ NJ_API void nj_task_cancel(nj_task *task);
  * Reports whether the task's completion is in its queue or has been delivered. True if `task` is NULL, and after fork.
  */
 NJ_API bool nj_task_is_finished(const nj_task *task);
+
+/**
+ * Calls the callbacks that are due in the task's queue, as nj_queue_poll does, until the completion callback of the task
+ * has returned. Another thread may poll the queue meanwhile. With nj_task_cancel on another thread, this is a blocking call
+ * that can be cancelled.
+ *
+ * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
+ * @return NJ_OK; NJ_TIMEOUT: the task continues; NJ_REENTRANT from inside a callback of the task's queue;
+ *         NJ_INVALID_ARGUMENT; NJ_FORKED
+ */
+NJ_API nj_status nj_task_wait(nj_task *task, double seconds, nj_error **out_error);
+
+/**
+ * Pauses a call or an event stream: its callbacks are not called until nj_task_resume, except after an error or a cancel,
+ * which end the pause. A callback that runs on another thread when the function is called may still return later.
+ *
+ * The client stops reading from the network when it has buffered 256 KiB of a streamed response, and soon after the next
+ * part of any other response. Meanwhile the idle timeout does not run; the total timeout does. Does nothing for logins and
+ * logouts, for a task that has ended, and if `task` is NULL.
+ */
+NJ_API void nj_task_pause(nj_task *task);
+
+/** Resumes a paused task. Its callbacks follow in their order. Does nothing without a pause, and if `task` is NULL. */
+NJ_API void nj_task_resume(nj_task *task);
+
+/**
+ * Calls the nj_read_fn of the task's body again, which has returned NJ_READ_LATER or is about to return it. Does nothing
+ * otherwise, and if `task` is NULL.
+ */
+NJ_API void nj_task_resume_body(nj_task *task);
+
+/* ==================================================================================================================
+ * nj_canceller: cancels the calls of requests, also while nj_client_send blocks
+ *
+ *   Constructor  nj_canceller_new
+ *   Destructor   nj_canceller_free
+ *   Threads      any
+ * ================================================================================================================== */
+
+/** Creates a canceller for any number of requests. The caller frees it with nj_canceller_free. */
+NJ_API nj_canceller *nj_canceller_new(void);
+
+/** Frees the canceller. Requests and calls keep what they need of it; they are not cancelled. NULL is ignored. */
+NJ_API void nj_canceller_free(nj_canceller *canceller);
+
+/**
+ * Cancels all calls, transfers, event streams and WebSockets whose request has this canceller: they end with NJ_CANCELLED.
+ * Later ones end so at once. Does nothing the second time, and if `canceller` is NULL.
+ *
+ * @code
+ *     static void fetch(nj_client *client, nj_canceller *canceller, nj_error **error) {
+ *       nj_request *request = nj_request_new("GET", "/v1/articles");
+ *       nj_request_set_canceller(request, canceller);
+ *       nj_response *response = nj_client_send(client, request, error); // another thread calls nj_canceller_cancel
+ *       nj_response_release(response);
+ *       nj_request_free(request);
+ *     }
+ * @endcode
+ */
+NJ_API void nj_canceller_cancel(nj_canceller *canceller);
+
+/** Reports whether nj_canceller_cancel was called. False if `canceller` is NULL. */
+NJ_API bool nj_canceller_is_cancelled(const nj_canceller *canceller);
 
 /* ==================================================================================================================
  * nj_request: a request, and the callbacks of its calls
@@ -2280,13 +2373,16 @@ NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name
 /** The value that nj_read_fn returns if the source of the body has failed. */
 #define NJ_READ_FAILED ((int64_t)-1)
 
+/** The value that nj_read_fn returns if the source has no data yet; see nj_task_resume_body. */
+#define NJ_READ_LATER ((int64_t)-2)
+
 /**
  * Writes the next part of a streamed body to `buffer`. Runs inside nj_queue_poll or the blocking call. The callback
  * may block.
  *
  * @param capacity bytes of `buffer`, more than 0
- * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_FAILED if the source has
- *         failed. After NJ_READ_FAILED or a number out of range, the call fails with NJ_INVALID_REQUEST, and the
+ * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_LATER if the source has no
+ *         data yet: `read` is called again after nj_task_resume_body; NJ_READ_FAILED if the source has failed. After NJ_READ_FAILED or a number out of range, the call fails with NJ_INVALID_REQUEST, and the
  *         connection is closed, so that the server cannot mistake the incomplete body for a complete one.
  */
 typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
@@ -2345,6 +2441,14 @@ NJ_API nj_status nj_request_set_expect_continue(nj_request *request, bool expect
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_allow_body_on_get(nj_request *request, bool allow);
+
+/**
+ * Sets the canceller of the calls, transfers, event streams and WebSockets of this request.
+ *
+ * @param canceller NULL, the default: none
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_canceller(nj_request *request, nj_canceller *canceller);
 
 /* --- Callbacks of a call. Their contexts must stay valid until all calls of the request have ended. NULL, the default:
  * no callback. --- */
@@ -4587,7 +4691,8 @@ typedef struct nj_upload_callbacks {
   /**
    * Copies the next bytes of a stream to `buffer`, at most `capacity`. Used if `path` is NULL.
    *
-   * @return the number of bytes; 0 at the end; NJ_READ_FAILED if the source has failed: the upload fails with
+   * @return the number of bytes; 0 at the end; NJ_READ_LATER if the source has no data yet: `read` is called again after
+   *         nj_upload_resume_body; NJ_READ_FAILED if the source has failed: the upload fails with
    *         NJ_INVALID_REQUEST
    */
   int64_t (*read)(void *context, nj_upload *upload, void *buffer, size_t capacity);
@@ -4662,6 +4767,12 @@ NJ_API void nj_upload_pause(nj_upload *upload);
 
 /** Continues a paused upload. */
 NJ_API void nj_upload_resume(nj_upload *upload);
+
+/**
+ * Calls the callback `read` again, which has returned NJ_READ_LATER or is about to return it. Does nothing otherwise, and
+ * if `upload` is NULL. Any thread.
+ */
+NJ_API void nj_upload_resume_body(nj_upload *upload);
 
 /**
  * Ends the upload with NJ_CANCELLED. Does nothing after the end, after fork, and for NULL.

@@ -206,8 +206,8 @@ final class RequestBox {
 ///
 /// - Parameters:
 ///   - name: The name of the function, for errors.
-///   - read: Writes the part to a buffer of a capacity, and returns the number of bytes, 0 at the end of the body, or
-///     NJ_READ_FAILED.
+///   - read: Writes the part to a buffer of a capacity, and returns the number of bytes, 0 at the end of the body,
+///     NJ_READ_LATER or NJ_READ_FAILED.
 func bodyPart(
     _ maximum: Int, from name: StaticString, _ read: (UnsafeMutableRawPointer?, Int) -> Int64
 ) -> TaskHandlers.BodyPart {
@@ -216,11 +216,12 @@ func bodyPart(
     buffer.withUnsafeMutableWritableBytes { space in
         outcome = read(space.baseAddress, min(space.count, maximum))
     }
+    guard outcome != NJ_READ_LATER else { return .later }
     guard outcome >= 0, outcome <= Int64(maximum), let count = Int(exactly: outcome) else {
         return .failed(
             outcome == NJ_READ_FAILED
                 ? "the body's source failed: \(name) returned NJ_READ_FAILED"
-                : "\(name) returned \(outcome), which is neither a valid count nor NJ_READ_FAILED")
+                : "\(name) returned \(outcome), which is neither a valid count nor NJ_READ_LATER nor NJ_READ_FAILED")
     }
     if count == 0 { return .end }
     buffer.moveWriterIndex(forwardBy: count)

@@ -136,6 +136,11 @@ public func nj_upload_resume(_ upload: OpaquePointer?) {
     Handle<UploadBox>.borrow(upload)?.operation?.resume()
 }
 
+@_cdecl("nj_upload_resume_body") @implementation
+public func nj_upload_resume_body(_ upload: OpaquePointer?) {
+    Handle<UploadBox>.borrow(upload)?.operation?.resumeContent()
+}
+
 @_cdecl("nj_upload_cancel") @implementation
 public func nj_upload_cancel(_ upload: OpaquePointer?, _ keeps: Bool) {
     Handle<UploadBox>.borrow(upload)?.operation?.cancel(keeps: keeps)

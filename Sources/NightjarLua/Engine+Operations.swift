@@ -114,6 +114,18 @@ extension Engine {
         return future
     }
 
+    func drain(_ client: Client, within limit: Duration?, for wait: OpaquePointer) throws(NightjarError) -> Future {
+        let future = Future(wait: wait)
+        future.operation = try client.drain(within: limit, on: queue) { [self] result in
+            forget(future)
+            future.operation = nil
+            future.endLogin(result)
+            notify(future)
+        }
+        add(future)
+        return future
+    }
+
     // MARK: Endpoints
 
     /// - Parameter caller: the number of the caller that runs the client's hooks; 0: none.

@@ -246,6 +246,20 @@ public func njl_logout_start(
     }
 }
 
+@_cdecl("njl_drain_start") @implementation
+public func njl_drain_start(
+    _ engine: OpaquePointer?, _ client: OpaquePointer?, _ wait: OpaquePointer?, _ seconds: Double,
+    _ error: UnsafeMutablePointer<OpaquePointer?>?
+) -> OpaquePointer? {
+    refusing(error) { () throws(NightjarError) in
+        guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
+            throw NightjarError(.closed, "the client is closed")
+        }
+        let limit = seconds > 0 ? Duration(seconds: seconds) : nil
+        return Handle<Future>.make(try engine.drain(client, within: limit, for: wait))
+    }
+}
+
 @_cdecl("njl_login_prompts") @implementation
 public func njl_login_prompts(_ login: OpaquePointer?) -> Bool {
     Handle<Future>.borrow(login)?.takePrompt() ?? false

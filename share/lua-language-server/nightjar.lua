@@ -857,6 +857,10 @@ function client:log_out(options) end
 ---@param options? { prompt?: fun(info: table), scheme?: string }
 function client:log_in(options) end
 
+---Waits until the calls, transfers and logins in flight have ended, and closes the client. Event streams and new ones raise an error of the kind closed, WebSockets are closed with the code 1001, and an outbox sends no further entries. After timeout seconds, cancels the rest and raises an error of the kind timeout. Not available for a client of the host program.
+---@param options? { timeout?: number }
+function client:drain(options) end
+
 ---Returns the state of the origins and groups whose limits are in use: name, in_flight, queued, circuit, and pause in seconds.
 ---@return table[]
 function client:limits() end

@@ -819,6 +819,8 @@ return {
         "Removes the token, also from the store, and the cached responses of the login. The client stays logged out until the next login. Other clients of the store are logged out when they next refresh their token. Raises an error of the kind storage if the store or the cache could not be changed; this client is then also logged out." },
       { "log_in", "(self: nightjar.client, options?: { prompt?: fun(info: table), scheme?: string })",
         "Logs in and waits for the result, at most 900 seconds. The grants device_code and authorization_code are interactive. Without prompt, prints the URL of the page, and opens the page in a browser if there is no code to enter." },
+      { "drain", "(self: nightjar.client, options?: { timeout?: number })",
+        "Waits until the calls, transfers and logins in flight have ended, and closes the client. Event streams and new ones raise an error of the kind closed, WebSockets are closed with the code 1001, and an outbox sends no further entries. After timeout seconds, cancels the rest and raises an error of the kind timeout. Not available for a client of the host program." },
       { "limits", "(self: nightjar.client): table[]",
         "Returns the state of the origins and groups whose limits are in use: name, in_flight, queued, circuit, and pause in seconds." },
       { "set_pinning", "(self: nightjar.client, mode: \"enforce\"|\"report\"|\"off\")",

@@ -36,6 +36,7 @@ int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
 int njl_send(lua_State *L, const njl_request *request, int options, lua_KFunction then) NJL_YIELDS;
 int njl_send_request(lua_State *L) NJL_YIELDS; /* sends the request at index 2 with the client at index 1 */
 bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* for the client at index 1 */
+bool njl_client_is_shared(lua_State *L) NJL_RAISES; /* whether the host program owns the client */
 int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
@@ -53,6 +54,7 @@ void njl_read_login(lua_State *L, int options, int client, njl_listener *listene
 void njl_handle_login_callbacks(lua_State *L, njl_host *host);
 int njl_set_token(lua_State *L) NJL_RAISES;
 int njl_log_out(lua_State *L) NJL_YIELDS;
+int njl_client_drain(lua_State *L) NJL_YIELDS;
 int njl_log_in(lua_State *L) NJL_YIELDS;
 
 /* pinning.c */

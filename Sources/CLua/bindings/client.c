@@ -34,6 +34,8 @@ static client *check_client(lua_State *L) {
 
 njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }
 
+bool njl_client_is_shared(lua_State *L) { return check_client(L)->is_shared; }
+
 bool njl_client_has_hooks(lua_State *L) { return check_client(L)->has_hooks; }
 
 /* Registry key of a weak table from numbers to userdata. The functions of a client are user values of its userdata, so

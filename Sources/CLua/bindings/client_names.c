@@ -21,6 +21,7 @@ const luaL_Reg njl_client_methods[] = {
     {"set_token", njl_set_token},
     {"log_out", njl_log_out},
     {"log_in", njl_log_in},
+    {"drain", njl_client_drain},
     {"limits", njl_limits},
     {"load_openapi", njl_load_openapi},
     {"set_pinning", njl_set_pinning},
@@ -29,7 +30,7 @@ const luaL_Reg njl_client_methods[] = {
 
 const char *const njl_client_names[] = {
     "get", "post", "put", "patch", "delete", "head", "request", "batch", "paginate", "set_token", "log_out", "log_in",
-    "limits", "close", "cookies", "cache", "endpoints", "load_openapi", "set_pinning", "lines", "ndjson", "events",
+    "limits", "close", "drain", "cookies", "cache", "endpoints", "load_openapi", "set_pinning", "lines", "ndjson", "events",
     "websocket", "download", "start_download", "upload", "start_upload", "remove_transfer", "resource", "invalidate",
     "outbox", NULL,
 };

@@ -1,4 +1,4 @@
-/* njl_logins.h - tokens, logins and logouts. */
+/* njl_logins.h - tokens, logins and logouts, and the orderly end of a client. */
 #ifndef NJL_LOGINS_H
 #define NJL_LOGINS_H
 
@@ -21,6 +21,9 @@ njl_future *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wa
  * logout could not start. */
 njl_future *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
                               njl_future **error);
+/* Starts to wait for the end of the client's work. The wait is awaited, cancelled and abandoned like a call. `seconds` of 0
+ * is no limit. Returns NULL and sets `*error` if the client is closed. */
+njl_future *njl_drain_start(njl_engine *engine, njl_client *client, njl_wait *wait, double seconds, njl_future **error);
 /* Returns true once for each prompt: show the NJL_PROMPT_ fields that the outcome has to the user. */
 bool njl_login_prompts(njl_future *login);
 bool njl_login_has_failed(const njl_future *login);

@@ -21,6 +21,7 @@ final class BodyFeed: @unchecked Sendable {
     private var requestedBytes = 0
     /// The body of this attempt, if it is read from files or compressed.
     private var attemptBody: AttemptBody?
+    private var deferral = BodyDeferral()
     /// Whether a part was requested from the caller. The next attempt must then rewind the body.
     private var isTaken = false
     /// Whether the connection has not yet requested a part of this attempt.
@@ -69,10 +70,21 @@ final class BodyFeed: @unchecked Sendable {
 
     private func requestPartFromCaller() {
         turn = .caller
+        deferral.called()
         call.loop.post(.provideBody(call.task, maximum: requestedBytes), to: call.task.queue)
     }
 
     // MARK: Events of the caller
+
+    /// The caller's source has data, or soon returns that it had none.
+    func resumed() {
+        if turn == .caller, deferral.resumed() { requestPartFromCaller() }
+    }
+
+    /// The caller's source has no data.
+    private func deferred() {
+        if deferral.deferred() { requestPartFromCaller() }
+    }
 
     /// Called when the caller has rewound the body. The parts that follow belong to this attempt.
     func rewound() {
@@ -81,6 +93,7 @@ final class BodyFeed: @unchecked Sendable {
 
     func send(_ part: BodyPart) {
         guard turn == .caller else { return }
+        if case .later = part { return deferred() }
         guard let attemptBody else { return forward(part) }
         switch part {
         case .bytes(let bytes):

@@ -58,6 +58,13 @@ extension Call: ExchangeReceiver {
             loop.post(.head(task, response), to: task.queue)
         }
         self.head = head
+        if loop.drains { endIfEndless() }
+    }
+
+    /// Ends an event stream, because the client drains.
+    func endIfEndless() {
+        guard head?.isEventStream == true else { return }
+        finish(.failure(NightjarError(.closed, "the event stream ended because the client drains")))
     }
 
     func exchangeReceived(body: ByteBuffer) {
@@ -95,18 +102,21 @@ extension Call: ExchangeReceiver {
         do throws(NightjarError) {
             try content.append(body, maximum: options.maximumBody, countedBy: task.reservation)
         } catch {
-            ascend(error.mayHaveBeenProcessed, from: entryStage)
+            return ascend(error.mayHaveBeenProcessed, from: entryStage)
         }
+        if task.isPaused { pause() }
+    }
+
+    private func pause() {
+        isPaused = true
+        exchange?.pause()
     }
 
     private func stream(_ body: ByteBuffer) {
         responseWasDelivered = true
         for link in chain.streamed where link.position > above { link.withStage { $0.streamed(body, self) } }
         loop.post(.body(task, body), to: task.queue)
-        if task.holdsBack(afterAdding: body.readableBytes) {
-            isPaused = true
-            exchange?.pause()
-        }
+        if task.holdsBack(afterAdding: body.readableBytes) { pause() }
     }
 
     func exchangeFinished(trailers: Headers) {

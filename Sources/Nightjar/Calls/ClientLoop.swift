@@ -10,6 +10,7 @@ import Synchronization
 final class ClientLoop: @unchecked Sendable {
     enum Message {
         case start(ClientTask)
+        case begin(ClientOperation)
         case cancel(ClientTask)
         case resume(ClientTask)
         // Indirect, because messages are copied often.
@@ -38,6 +39,8 @@ final class ClientLoop: @unchecked Sendable {
     private var isScheduled = false
     private var isClosed = false
     private var isShutDown = false
+    /// Whether the client accepts no new calls and operations.
+    private var isDraining = false
 
     // On the loop:
     let chain: Chain
@@ -64,6 +67,11 @@ final class ClientLoop: @unchecked Sendable {
     let checkers: WorkerThreads
     private var spareInbox: [Message] = []
     private var calls: [Call] = []
+    private var operations: [ObjectIdentifier: ClientOperation] = [:]
+    /// Whether the client drains, on the loop.
+    private(set) var drains = false
+    /// Called when nothing is in flight any more.
+    private var drained: [() -> Void] = []
     /// Callbacks of pending work other than calls. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
     /// Callbacks of resources, which are called after writes.
@@ -110,12 +118,12 @@ final class ClientLoop: @unchecked Sendable {
 
     // MARK: Any thread
 
-    /// - Returns: False if the client is closed or belongs to the parent process.
+    /// - Returns: False if the client is closed or belongs to the parent process, and for new work of a draining client.
     @discardableResult
     func submit(_ message: consuming Message) -> Bool {
         guard !Fork.hasForked(since: forkGeneration) else { return false }
         monitor.lock()
-        if isClosed {
+        if isClosed || isDraining && rejectsWhileDraining(message) {
             monitor.unlock()
             return false
         }
@@ -131,6 +139,18 @@ final class ClientLoop: @unchecked Sendable {
             wakingThreads.subtract(1, ordering: .releasing)
         }
         return true
+    }
+
+    /// Whether new calls and operations are accepted. Any thread.
+    var acceptsWork: Bool { monitor.withLock { !isClosed && !isDraining } }
+
+    /// The operations in flight start their calls on the loop.
+    private func rejectsWhileDraining(_ message: borrowing Message) -> Bool {
+        switch message {
+        case .start: !isOnLoop
+        case .begin(let operation): !(operation is Drain)
+        default: false
+        }
     }
 
     /// Whether a component has work in progress that must not be lost. Abandons other work.
@@ -184,6 +204,7 @@ final class ClientLoop: @unchecked Sendable {
             let call = Call(task, on: self)
             take(call)
             if task.isCancelled { call.cancel() } else { call.begin() }
+        case .begin(let operation): operation.started()
         case .cancel(let task): task.call?.cancel()
         case .resume(let task): task.call?.resume()
         case .bodyPart(let task, let part): task.call?.feed?.send(part)
@@ -202,6 +223,7 @@ final class ClientLoop: @unchecked Sendable {
         let waiting = listeners
         listeners = [:]
         for notify in waiting.values { notify() }
+        for operation in operations.values { operation.clientClosed() }
         guard mustFinish else { return shutDown() }
         after(ClientLoop.closeGracePeriod) { self.shutDown() }
     }
@@ -277,6 +299,35 @@ final class ClientLoop: @unchecked Sendable {
             calls[call.place] = last
             last.place = call.place
         }
+        if !drained.isEmpty { checkDrained() }
+    }
+
+    // MARK: Operations, on the loop
+
+    /// Registers an operation until ``forget(_:)``.
+    func take(_ operation: ClientOperation) { operations[ObjectIdentifier(operation)] = operation }
+
+    func forget(_ operation: ClientOperation) {
+        operations[ObjectIdentifier(operation)] = nil
+        checkDrained()
+    }
+
+    /// Rejects new work from now on, and calls `body` once when nothing is in flight.
+    func drain(_ body: @escaping () -> Void) {
+        monitor.withLock { isDraining = true }
+        drains = true
+        drained.append(body)
+        for operation in operations.values { operation.clientDrains() }
+        for call in calls { call.endIfEndless() }
+        checkDrained()
+    }
+
+    /// Reports that nothing is in flight, if the client drains.
+    func checkDrained() {
+        guard !drained.isEmpty, calls.isEmpty, !operations.values.contains(where: \.isInFlight) else { return }
+        let waiting = drained
+        drained = []
+        for notify in waiting { notify() }
     }
 
     /// Calls `body` at most once, when the client is closed, unless ``removeCloseListener(_:)`` is called first.

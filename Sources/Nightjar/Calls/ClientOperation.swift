@@ -2,20 +2,6 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Cancellable work of a client: a call (``ClientTask``) or an operation (``ClientOperation``).
-public class ClientWork: @unchecked Sendable {
-    init() {}
-
-    /// Ends the work with the error `cancelled`. Has no effect if the work has ended or was cancelled before.
-    public func cancel() {}
-
-    /// Whether the completion callback has been called, or is queued.
-    public var isFinished: Bool { true }
-
-    /// Whether the work belongs to the parent of this forked process.
-    package var isOfParent: Bool { false }
-}
-
 /// Work of a client that is not one HTTP call: a login, a logout, or loading an API description.
 ///
 /// A subclass does its work on the client's loop, between ``begin()`` and ``end(_:)``. The operation ends once: when
@@ -24,6 +10,7 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
     let loop: ClientLoop
     /// The queue of the callbacks; nil: the loop.
     let queue: CompletionQueue?
+    override var completionQueue: CompletionQueue? { queue }
     private let name: String
     private let timeout: Duration?
     private let finished: @Sendable (Result<Void, NightjarError>) -> Void
@@ -53,6 +40,15 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
     /// Releases the resources of the work, on the loop. Called once, when the operation ends.
     func released() {}
 
+    /// Ends the operation soon if it does not end by itself, because the client accepts no new work. On the loop.
+    func clientDrains() {}
+
+    /// Whether a draining client waits for this operation. On the loop.
+    var isInFlight: Bool { !hasEnded }
+
+    /// Cancels the operation together with the calls of its request. Nil: there is none.
+    var canceller: Canceller? { nil }
+
     // MARK: Any thread
 
     public override func cancel() {
@@ -69,21 +65,24 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
     /// - Throws: `closed` if the queue or the client is closed.
     func start() throws(NightjarError) {
         if let queue, !queue.register(self) { throw NightjarError(.closed, "the queue is closed") }
-        guard loop.submit(.run { [self] in started() }) else {
+        guard loop.submit(.begin(self)) else {
             queue?.forget(self)
             throw NightjarError(.closed, "the client is closed")
         }
+        canceller?.add(self)
     }
 
     // MARK: On the loop
 
-    private func started() {
+    func started() {
         guard !hasEnded else { return }
-        loop.addCloseListener(self) { [self] in
-            end(.failure(NightjarError(.cancelled, "the client was closed during \(name)")))
-        }
+        loop.take(self)
         if let timeout { loop.after(timeout) { [weak self] in self?.expired(timeout) } }
         begin()
+    }
+
+    func clientClosed() {
+        end(.failure(NightjarError(.cancelled, "the client was closed during \(name)")))
     }
 
     private func expired(_ timeout: Duration) {
@@ -97,13 +96,14 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
     final func end(_ result: Result<Void, NightjarError>) {
         guard !hasEnded else { return }
         hasEnded = true
-        loop.removeCloseListener(self)
         released()
         hasFinished.store(true, ordering: .releasing)
         loop.post(
             .run { [self] in
                 queue?.forget(self)
                 finished(result)
+                markDelivered()
             }, to: queue)
+        loop.forget(self)
     }
 }

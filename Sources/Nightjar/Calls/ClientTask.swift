@@ -93,6 +93,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     let options: CallOptions
     let handlers: TaskHandlers
     let queue: CompletionQueue?
+    override var completionQueue: CompletionQueue? { queue }
     /// The queue of hooks and decisions.
     var decisionQueue: CompletionQueue? { handlers.decisionQueue ?? queue }
     /// Counts the memory held for the task. Nil: the memory is not counted.
@@ -123,6 +124,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     private var receiver: StreamReceiver?
     private let isHandedOver = Atomic<Bool>(false)
     private let isInHeadHandler = Atomic<Bool>(false)
+    private let delivery = PausableDelivery()
 
     init(
         _ request: PreparedRequest, _ options: CallOptions, handlers: consuming TaskHandlers,
@@ -149,6 +151,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     /// Ends the call also if its response has become a download.
     func cancelExchange() {
+        defer { resume() }
         guard !wasCancelled.exchange(true, ordering: .relaxed), !isFinished else { return }
         client.submit(.cancel(self))
     }
@@ -184,6 +187,34 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     public func provide(_ part: TaskHandlers.BodyPart) {
         if case .later = part { return }
         client.submit(.bodyPart(self, part))
+    }
+
+    /// Lets ``TaskHandlers/provideBody`` run again after it has returned ``TaskHandlers/BodyPart/later``, also if it has not
+    /// returned yet. Has no effect otherwise. Use either this method or ``provide(_:)``.
+    public func resumeBody() {
+        client.submit(.run { [self] in call?.feed?.resumed() })
+    }
+
+    public override func pause() {
+        if queue != nil { delivery.pause() }
+    }
+
+    public override func resume() {
+        guard let queue, delivery.resume() else { return }
+        queue.run { [self] in delivery.release(in: queue) }
+        client.submit(.resume(self))
+    }
+
+    /// Whether the callbacks are held back. Any thread.
+    var isPaused: Bool { delivery.isPaused }
+
+    /// Holds an event back if the task is paused. Used where the events are delivered.
+    @inline(__always)
+    func holds(_ event: @autoclosure () -> QueueEvent) -> Bool { delivery.isPaused && delivery.hold(event()) }
+
+    /// Delivers the events that were held back before an error.
+    func endPause() {
+        if let queue, delivery.isPaused { delivery.end(in: queue) }
     }
 
     /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``TaskHandlers/RedirectAction/later``. Call
@@ -317,6 +348,7 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         if let convertResult = handlers.convertResult { result = convertResult(self, result) }
         runAfterHook(result)
         handlers.finished(self, result)
+        markDelivered()
     }
 
     private func runAfterHook(_ result: Result<Response, NightjarError>) {
@@ -338,9 +370,10 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     func deliverBodyRequest(_ maximum: Int) {
         guard !wasCancelled.load(ordering: .relaxed) else { return }
-        provide(
+        let part =
             handlers.provideBody?(self, maximum)
-                ?? .failed("the request has a streamed body but no body callback"))
+            ?? .failed("the request has a streamed body but no body callback")
+        client.submit(.bodyPart(self, part))
     }
 }
 

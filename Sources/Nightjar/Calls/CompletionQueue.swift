@@ -146,8 +146,42 @@ public final class CompletionQueue: @unchecked Sendable {
         return count
     }
 
+    /// Runs events on this thread until `isDone` returns true. Another thread may run events meanwhile.
+    ///
+    /// - Parameters:
+    ///   - timeout: Nil: unlimited. Zero: the pending events are run.
+    ///   - isDone: Called after events, also under a lock. Must become true when an event of this queue has run.
+    /// - Returns: False after the timeout, and in a forked child.
+    /// - Throws: `reentrant` inside an event of this queue.
+    func poll(timeout: Duration?, until isDone: () -> Bool) throws(NightjarError) -> Bool {
+        let deadline = timeout.map { ContinuousClock.now.advanced(by: $0) }
+        while !isDone() {
+            guard !Fork.hasForked(since: forkGeneration) else { return false }
+            guard !isRunningHere else {
+                throw NightjarError(
+                    .reentrant, "a callback of a queue cannot wait for a task of the same queue; return from it first")
+            }
+            let left = deadline.map { max(ContinuousClock.now.duration(to: $0), .zero) }
+            let (count, mustDrain) = runEvents(timeout: left, endsWithQueue: false, until: isDone)
+            if mustDrain { drain() }
+            if count == 0, left == .zero { return isDone() }
+        }
+        return true
+    }
+
+    /// Whether this thread runs an event of this queue.
+    private var isRunningHere: Bool {
+        monitor.withLock { runningPoller.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    /// - Parameters:
+    ///   - endsWithQueue: Whether the wait for the first event ends when the queue is closed. Of a closed queue, another
+    ///     thread may run the last events.
+    ///   - isDone: Whether the wait for the first event must end.
     /// - Returns: The number of events run, and whether the queue is closed and still has events or registered work.
-    private func runEvents(timeout: Duration?) -> (count: Int, mustDrain: Bool) {
+    private func runEvents(
+        timeout: Duration?, endsWithQueue: Bool = true, until isDone: () -> Bool = { false }
+    ) -> (count: Int, mustDrain: Bool) {
         guard !Fork.hasForked(since: forkGeneration) else { return (0, false) }
         let me = pthread_self()
         monitor.lock()
@@ -155,10 +189,10 @@ public final class CompletionQueue: @unchecked Sendable {
             monitor.unlock()
             return (0, false)
         }
-        if !hasEvents || runningPoller != nil, timeout != .zero, !isClosed {
+        if !hasEvents || runningPoller != nil, timeout != .zero, !(isClosed && endsWithQueue) {
             let deadline = timeout.map { Monitor.deadline(after: $0) }
             blockedPollers += 1
-            while !hasEvents || runningPoller != nil, !isClosed {
+            while !hasEvents || runningPoller != nil, !(isClosed && endsWithQueue), !isDone() {
                 monitor.wait(until: deadline)
                 if let deadline, deadline.hasPassed { break }
             }
@@ -311,15 +345,22 @@ enum QueueEvent: Sendable {
     /// - Parameter queue: The queue that the task was registered with; nil on the loop itself.
     consuming func run(in queue: CompletionQueue?) {
         switch consume self {
-        case .head(let task, let response): task.deliver(head: response)
-        case .body(let task, let bytes): task.deliver(body: bytes)
-        case .progress(let task, let progress): task.deliver(progress: progress)
-        case .provideBody(let task, let maximum): task.deliverBodyRequest(maximum)
+        case .head(let task, let response):
+            if !task.holds(.head(task, response)) { task.deliver(head: response) }
+        case .body(let task, let bytes):
+            if !task.holds(.body(task, bytes)) { task.deliver(body: bytes) }
+        case .progress(let task, let progress):
+            if !task.holds(.progress(task, progress)) { task.deliver(progress: progress) }
+        case .provideBody(let task, let maximum):
+            if !task.holds(.provideBody(task, maximum: maximum)) { task.deliverBodyRequest(maximum) }
         case .finished(let task, let result):
+            if case .failure = result { task.endPause() } else if task.holds(.finished(task, result)) { return }
             queue?.forget(task)
             task.deliver(result)
-        case .rewindBody(let task): task.deliverRewind()
-        case .decision(let task, let request): task.deliver(request)
+        case .rewindBody(let task):
+            if !task.holds(.rewindBody(task)) { task.deliverRewind() }
+        case .decision(let task, let request):
+            if !task.holds(.decision(task, request)) { task.deliver(request) }
         case .run(let body): body()
         case .wake: break
         }

@@ -247,7 +247,10 @@ public final class Client: Sendable {
         let isStreamed = handlers.head != nil && handlers.body != nil
         let made = try makeTask(prepared, options, on: queue, handlers)
         if isStreamed { made.0.source = StreamSource(self, copy request) }
-        return made
+        guard let canceller = request.canceller else { return made }
+        canceller.add(made.0)
+        // The loop reports the cancel.
+        return canceller.isCancelled ? (made.0, nil) : made
     }
 
     private func makeTask(
@@ -272,8 +275,7 @@ public final class Client: Sendable {
         return fresh.find(prepared, options)
     }
 
-    static let forked = NightjarError(
-        .forked, "this client belongs to the parent process; create a new one after the fork")
+    static let forked = NightjarError.forkedClient
 
     /// Closes the client.
     ///

@@ -13,6 +13,9 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
     private let handler: Outbox.Handler?
     private var schedule: OutboxSchedule
     private var exchanges: [Int64: OutboxExchange] = [:]
+    private var isTaking = false
+    /// Whether no further entries are taken, because the client drains.
+    private var drains = false
     private let watch: NetworkWatch
     /// Cleared when the outbox is closed. Changes are not reported then, and no entry is taken.
     private let isOpen = Flag()
@@ -64,9 +67,14 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
         exchanges = [:]
     }
 
+    override func clientDrains() { drains = true }
+
+    override var isInFlight: Bool { isTaking || !exchanges.isEmpty }
+
     private func perform(_ action: OutboxSchedule.Action?) {
         switch action {
         case nil: break
+        case .take where drains: loop.checkDrained()
         case .take(let maximum): take(maximum)
         case .wait(let number, let time):
             loop.after(time) { [weak self] in
@@ -84,6 +92,7 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
     }
 
     private func take(_ maximum: Int) {
+        isTaking = true
         write("reading the outbox") { [journal, kind, isOpen] () throws(JournalError) in
             var taken = Taken()
             guard isOpen.isSet else { return taken }
@@ -92,6 +101,7 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
             taken.notes = journal.takeNotes()
             return taken
         } then: { [self] result in
+            isTaking = false
             switch result {
             case .success(let taken):
                 for note in taken.notes { client.log(.warning, note) }
@@ -120,6 +130,7 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
             loop.post(.run { [isOpen] in if isOpen.isSet { handler(entry) } }, to: queue)
         }
         perform(schedule.ended(reachedServer: reachedServer, using: &random))
+        loop.checkDrained()
     }
 
     // MARK: The journal

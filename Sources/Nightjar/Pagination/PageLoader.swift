@@ -87,7 +87,7 @@ final class PageLoader: @unchecked Sendable {
     func begin(_ waiter: PageWaiter) throws(NightjarError) {
         guard !Fork.hasForked(since: client.forkGeneration) else { throw Client.forked }
         if let queue = waiter.queue, !queue.register(waiter) { throw NightjarError(.closed, "the queue is closed") }
-        if !submit({ $0.enqueue(waiter) }) { waiter.complete(.failure(PageLoader.closed)) }
+        if !loop.acceptsWork || !submit({ $0.enqueue(waiter) }) { waiter.complete(.failure(PageLoader.closed)) }
     }
 
     // MARK: On the loop

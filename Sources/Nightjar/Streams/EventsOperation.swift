@@ -14,6 +14,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
     private let handler: Handler
     /// The call of the connection. Nil if there is none: the callbacks of a call retain this object.
     private let call = Mutex<ClientTask?>(nil)
+    private let isPaused = Atomic<Bool>(false)
     private let snapshot = Mutex(StreamHistory(EventStreamState.connecting))
     private let start = ContinuousClock.now
 
@@ -43,9 +44,26 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
     /// The wait before the next connection while no connection fails. On the queue.
     package var reconnectionTime: Duration { stream.currentReconnectionTime }
 
+    package override func pause() {
+        isPaused.store(true, ordering: .sequentiallyConsistent)
+        call.withLock { $0 }?.pause()
+    }
+
+    package override func resume() {
+        isPaused.store(false, ordering: .sequentiallyConsistent)
+        call.withLock { $0 }?.resume()
+    }
+
     // MARK: On the loop
 
     override func begin() { post { $0.perform(.connect) } }
+
+    override var canceller: Canceller? { request.canceller }
+
+    // The call may have ended, and the next one may not have started.
+    override func clientDrains() {
+        end(.failure(NightjarError(.closed, "the event stream ended because the client drains")))
+    }
 
     override func released() { call.withLock { $0 }?.cancel() }
 
@@ -98,6 +116,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
         call.withLock { if !task.isFinished { $0 = task } }
         // The operation may have been cancelled meanwhile.
         if isCancelled { task.cancel() }
+        if isPaused.load(ordering: .sequentiallyConsistent) { task.pause() }
     }
 
     private func received(_ part: ByteBuffer, _ task: ClientTask) {

@@ -52,6 +52,8 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
         own.transfer = self
     }
 
+    final override var canceller: Canceller? { request.canceller }
+
     // MARK: Overridden by subclasses
 
     /// The text with which a later transfer continues. Nil: it could not continue. Any thread.
@@ -129,9 +131,9 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
     /// Whether the caller has cancelled the transfer.
     final var isStopped: Bool { wasStopped.load(ordering: .relaxed) }
 
-    package final func pause() { loop.submit(.run { [self] in if !isStopping { paused() } }) }
+    package final override func pause() { loop.submit(.run { [self] in if !isStopping { paused() } }) }
 
-    package final func resume() { loop.submit(.run { [self] in if !isStopping { resumed() } }) }
+    package final override func resume() { loop.submit(.run { [self] in if !isStopping { resumed() } }) }
 
     /// Changes the maximum rate in bytes per second.
     package final func setMaximumRate(_ rate: Int) {

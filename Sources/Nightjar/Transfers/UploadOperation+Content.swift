@@ -81,17 +81,26 @@ extension UploadOperation {
     }
 
     func requestPart(_ maximum: Int) {
+        deferral.called()
+        requestedBytes = maximum
         loop.post(
             .run { [self] in
                 guard !isStopped, let read = handlers.read else { return }
-                provide(read(self, maximum))
+                let part = read(self, maximum)
+                loop.submit(.run { [self] in provided(part) })
             }, to: queue)
     }
 
-    /// Provides the next part of a stream. Any thread.
+    /// Provides the next part of a stream, after the read handler has returned `later`. Any thread.
     package func provide(_ part: TaskHandlers.BodyPart) {
         if case .later = part { return }
         loop.submit(.run { [self] in provided(part) })
+    }
+
+    /// Lets the read handler run again after it has returned `later`, also if it has not returned yet. Use either this
+    /// method or ``provide(_:)``. Any thread.
+    package func resumeContent() {
+        loop.submit(.run { [self] in if !isStopping, deferral.resumed() { requestPart(requestedBytes) } })
     }
 
     private func provided(_ part: TaskHandlers.BodyPart) {
@@ -99,7 +108,7 @@ extension UploadOperation {
         switch part {
         case .failed(let message):
             stop(NightjarError(.invalidRequest, "the stream to upload has failed: \(message)"), keeps: true)
-        case .later: break
+        case .later: if deferral.deferred() { requestPart(requestedBytes) }
         case .bytes, .end:
             if let streamTarget { return send(part, to: streamTarget, streamTarget.generation) }
             if case .bytes(let bytes) = part { stream?.received(bytes) } else { stream?.ended() }

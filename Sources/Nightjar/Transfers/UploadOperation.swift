@@ -65,6 +65,10 @@ package final class UploadOperation: TransferOperation, @unchecked Sendable {
     var response: Response?
     /// The request that sends a stream of unknown length as its body.
     weak var streamTarget: UploadExchange?
+    /// The state of the caller's source.
+    var deferral = BodyDeferral()
+    /// The maximum size of the part that was last requested from the source.
+    var requestedBytes = 0
     /// The body bytes that the ended requests have sent.
     var sentBefore = 0
     var reported = Upload.Progress()

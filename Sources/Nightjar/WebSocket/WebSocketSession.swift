@@ -64,6 +64,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     let client: Client
     let settings: WebSocketSettings
     private let handshake: WebSocketHandshake
+    private let ownCanceller: Canceller?
     let handlers: Handlers
     private let snapshot = Mutex(Snapshot())
     private let start = ContinuousClock.now
@@ -112,6 +113,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
         if settings.subprotocol != nil { settings.keepsUnsent = false }
         self.client = client
         self.request = request
+        ownCanceller = request.canceller
         self.settings = settings
         self.handlers = handlers
         handshake = try WebSocketHandshake(
@@ -180,6 +182,13 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     // MARK: On the loop: connecting
 
     override func begin() { connect() }
+
+    override var canceller: Canceller? { ownCanceller }
+
+    override func clientDrains() {
+        sendLimit.end(WebSocketSession.closed)
+        beginClosing(.goingAway, "")
+    }
 
     override func released() {
         sendLimit.end(WebSocketSession.closed)

@@ -48,7 +48,9 @@ public final class RepeatedRequest: Sendable {
 
     /// - Parameter request: a request with a ``Request/fingerprint``.
     public init(_ request: borrowing Request) {
-        self.request = copy request
+        var own = copy request
+        own.cancellation = nil
+        self.request = own
         let isBare = RepeatedRequest.areSame(request, Request(request.method, request.target))
         bare = isBare ? ContiguousArray(request.method.name.utf8) + [0] + request.target.utf8 : []
     }

@@ -97,6 +97,8 @@ public struct Request: Sendable {
     public var timeouts = Timeouts()
     /// The maximum size of a collected response body in bytes. Nil uses the client's limit.
     public var maximumBody: Int?
+    /// The canceller of the calls, transfers and streams of this request. The client defines its type.
+    package var cancellation: (any AnyObject & Sendable)?
 
     public init(_ method: Method, _ target: String) {
         self.method = method

@@ -20,6 +20,7 @@ api:set_token { access_token = "token-of-another-program" }
 print(api:get("/me"):explain()[1].cause)               -- the server rejects the token: the client logs in again
 
 print(api:limits()[1].circuit)
+api:drain { timeout = 10 }
 local journal = os.tmpname()
 local other = nightjar.client { base_url = "http://127.0.0.1:8080", journal = journal }
 print(#other:load_openapi "url:/openapi.json" > 30)
