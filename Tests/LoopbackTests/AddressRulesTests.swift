@@ -111,6 +111,22 @@ import Testing
         #expect(proxy.clientAddresses == ["127.0.0.3"])
     }
 
+    /// The proxy opens the connection to the server, so the server's address may have the other family.
+    @Test func localAddressDoesNotRestrictWhatASOCKSProxyConnectsTo() throws {
+        let proxy = try ScriptedPeer([
+            [.expectBytes(3), .send(Bytes([5, 0])), .expectBytes(22), .send(Bytes([5, 5]))]
+        ])
+        let client = try client("http://origin.test") {
+            $0.proxy.source = .address(try ProxyAddress("socks5://127.0.0.1:\(proxy.port)"))
+            $0.resolve = try ResolveEntries(["origin.test:80:2001:db8::1"])
+            $0.localAddress = try IPAddress("127.0.0.3")
+        }
+        #expect(try failure(client, Request(.get, "/")).message.contains("the host refused the connection"))
+        let address: [UInt8] = [0x20, 0x01, 0x0D, 0xB8] + Array(repeating: 0, count: 11) + [1]
+        #expect(proxy.received(0).suffix(18) == address + [0, 80])
+        #expect(proxy.clientAddresses == ["127.0.0.3"])
+    }
+
     @Test func unknownLocalAddressFails() throws {
         let client = try client("http://127.0.0.1:\(Ports.refused())") {
             $0.localAddress = try IPAddress("192.0.2.1")

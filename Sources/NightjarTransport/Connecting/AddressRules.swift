@@ -3,8 +3,10 @@ import NightjarHTTP
 
 /// The addresses to which the connections of a client may be opened.
 struct AddressRules: Sendable {
-    /// The only permitted family, and the reason in messages; nil: both families are permitted.
-    private let family: (family: IPFamily, reason: String)?
+    /// The only permitted family; nil: both are permitted.
+    private let family: IPFamily?
+    /// The family of the local address, which connections of this machine must have; nil: there is no local address.
+    private let localFamily: IPFamily?
     private let filter: AddressFilter?
 
     /// - Throws: `invalid_argument` if options contradict each other.
@@ -16,30 +18,29 @@ struct AddressRules: Sendable {
                 "unix_socket and address_filter cannot be used together, because connections to a socket have no "
                     + "address; set only one of them")
         }
-        switch (configuration.ipFamily, configuration.localAddress) {
-        case (nil, nil): family = nil
-        case (let family?, nil): self.family = (family, "ip_family is \(family.rawValue)")
-        case (let chosen, let address?):
-            guard chosen == nil || chosen == address.family else {
-                throw NightjarError(
-                    .invalidArgument,
-                    "local_address is an \(address.family.name) address, but ip_family is "
-                        + "\(chosen?.rawValue ?? "any"); change one of them")
-            }
-            family = (address.family, "local_address is an \(address.family.name) address")
+        family = configuration.ipFamily
+        localFamily = configuration.localAddress?.family
+        if let family, let localFamily, family != localFamily {
+            throw NightjarError(
+                .invalidArgument,
+                "local_address is an \(localFamily.name) address, but ip_family is \(family.rawValue); change one of "
+                    + "them")
         }
     }
 
     /// Returns the permitted addresses of a peer. The filter does not apply to the addresses of proxies, which the program
     /// has chosen.
     ///
+    /// - Parameter isConnectedByProxy: Whether a proxy opens the connection to the address.
     /// - Throws: `dns` if the peer has only addresses of another family; `invalid_request` if the filter denies all
     ///   addresses.
-    func permitted(_ addresses: [SocketAddress], of peer: Peer) throws(NightjarError) -> [SocketAddress] {
+    func permitted(
+        _ addresses: [SocketAddress], of peer: Peer, isConnectedByProxy: Bool = false
+    ) throws(NightjarError) -> [SocketAddress] {
         var addresses = addresses
-        if let family, !addresses.isEmpty {
-            addresses = addresses.filter { $0.address?.family == family.family }
-            guard !addresses.isEmpty else { throw missing(family.family, family.reason, of: peer) }
+        if let required = family ?? (isConnectedByProxy ? nil : localFamily), !addresses.isEmpty {
+            addresses = addresses.filter { $0.address?.family == required }
+            guard !addresses.isEmpty else { throw missing(required, of: peer) }
         }
         guard let filter, !peer.isProxy else { return addresses }
         var denial: String?
@@ -91,10 +92,11 @@ struct AddressRules: Sendable {
             phase: .connect)
     }
 
-    private func missing(_ family: IPFamily, _ reason: String, of peer: Peer) -> NightjarError {
-        NightjarError(
+    private func missing(_ required: IPFamily, of peer: Peer) -> NightjarError {
+        let reason = family.map { "ip_family is \($0.rawValue)" } ?? "local_address is an \(required.name) address"
+        return NightjarError(
             .dns,
-            "connecting to \(peer.place)\(peer.purpose) failed: the host has no \(family.name) address, and \(reason); "
+            "connecting to \(peer.place)\(peer.purpose) failed: the host has no \(required.name) address, and \(reason); "
                 + "change this option, or use another host",
             phase: .dns)
     }

@@ -18,7 +18,9 @@ extension ConnectionAttempt {
         connector.resolver.addresses(origin.host, origin.port).assumeIsolated().whenComplete { [self] result in
             guard isPending else { return }
             do {
-                addresses = try connector.addresses.permitted(result.get(), of: origin)[...]
+                let permitted = try connector.addresses.permitted(
+                    result.get(), of: origin, isConnectedByProxy: true)
+                addresses = permitted[...]
                 guard !addresses.isEmpty else { return failed(ConnectFailure.notFound(origin.host, nil)) }
                 open()
             } catch {
