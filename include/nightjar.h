@@ -241,6 +241,13 @@ typedef enum nj_pinning {
   NJ_PINNING_ENFORCE = 2 /* the mismatch is reported, and the call fails with NJ_PIN_MISMATCH */
 } nj_pinning;
 
+/** The versions of IP for connections. */
+typedef enum nj_ip_family {
+  NJ_IP_ANY = 0, /* both, with fallback (RFC 8305) */
+  NJ_IP_V4 = 4,
+  NJ_IP_V6 = 6
+} nj_ip_family;
+
 /** The kinds of challenges. */
 typedef enum nj_challenge_type {
   NJ_CHALLENGE_NONE = 0,               /* the value of a NULL handle */
@@ -543,6 +550,13 @@ NJ_API void nj_config_free(nj_config *config);
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
  *   unix_socket                  a path
+ *   resolve                      a list of texts: nj_config_set_resolve
+ *   ip_family                    "any", "ipv4" or "ipv6"
+ *   local_address                an address: nj_config_set_local_address
+ *   interface                    a name: nj_config_set_interface
+ *   address_filter               "public" (denies "non_public"), false, or {"deny", "allow", "allow_proxies"}; without
+ *                                "deny", "non_public" is denied: nj_config_set_address_filter
+ *   https_only                   true, false, or {"except": ["localhost", "*.internal"]}: nj_config_set_https_only
  *   tls                          {"ca_file", "ca", "verify", "min_version", "max_version", "allow_weak",
  *                                "client_certificate", "hosts", "pins", "key_log_file"}: "ca" has the PEM text of
  *                                certificate authorities, in place of "ca_file". Versions are "1.2" and "1.3", by default
@@ -759,6 +773,86 @@ NJ_API nj_status nj_config_use_environment_proxy(nj_config *config, bool use);
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_URL if `path` is relative or too long
  */
 NJ_API nj_status nj_config_set_unix_socket(nj_config *config, const char *path);
+
+/**
+ * Sets the addresses of hosts that are used instead of looking up their names, like curl's --resolve. The host of the URL
+ * remains the name for TLS and for the Host header. The name of a host that a proxy resolves (http, https, socks5h) is
+ * not affected. Replaces the entries that were set before.
+ *
+ * @param entries a list that ends with NULL; copied. Later entries replace earlier ones for the same host and port:
+ *
+ *                  HOST:PORT:ADDRESS[,ADDRESS]   the addresses of a host and a port; IPv6 addresses may be in brackets
+ *                  *:PORT:ADDRESS[,ADDRESS]      the addresses of all hosts without an entry for this port
+ *                  -HOST:PORT                    removes an earlier entry
+ *
+ *                NULL or an empty list, the default: all names are looked up.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an invalid entry
+ */
+NJ_API nj_status nj_config_set_resolve(nj_config *config, const char *const *entries);
+
+/**
+ * Sets the version of IP that connections use. NJ_IP_ANY by default. A call to a host without an address of the version
+ * fails with NJ_DNS.
+ *
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_ip_family(nj_config *config, nj_ip_family family);
+
+/**
+ * Sets the local address of TCP connections. They then use the version of IP of this address. If this machine does not
+ * have the address, calls fail with NJ_CONNECT. nj_client_new fails with NJ_INVALID_ARGUMENT if nj_config_set_ip_family
+ * was called with the other version.
+ *
+ * @param address an IPv4 or IPv6 address. NULL, the default: the system chooses one.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_local_address(nj_config *config, const char *address);
+
+/**
+ * Sets the network interface that TCP connections use (SO_BINDTODEVICE, socket(7)). Older versions of Linux require
+ * CAP_NET_RAW for this. Without it, connections use an address of the interface as their local address, unless
+ * nj_config_set_local_address is also called, and the routes of the system choose the interface. If the interface does
+ * not exist, calls fail with NJ_CONNECT.
+ *
+ * @param name 1 to 15 bytes, such as "eth0"; nj_client_new fails with NJ_INVALID_ARGUMENT for other lengths. NULL, the
+ *             default: any interface.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_interface(nj_config *config, const char *name);
+
+/**
+ * Sets the addresses to which the client may connect, after names are resolved. Protects hosts that fetch URLs of others
+ * against requests to internal servers (server-side request forgery). The filter applies to each connection, also for
+ * redirects, WebSockets, transfers, entries of nj_config_set_resolve and addresses in URLs. A connection uses only the
+ * allowed addresses of a host. If there are none, the call fails with NJ_INVALID_REQUEST and is not retried.
+ *
+ * The lists have networks ("10.0.0.0/8"), single addresses, and classes: "private" (RFC 1918, fc00::/7), "loopback",
+ * "link_local" (169.254.0.0/16, fe80::/10), "shared" (100.64.0.0/10), "unspecified" (0.0.0.0/8, ::), "multicast",
+ * "documentation", "reserved" (all others that are not global unicast addresses), and "non_public" for all of these. An
+ * IPv4 address in an IPv6 address (IPv4-mapped, NAT64, 6to4 and others) is also checked.
+ *
+ * The filter does not apply to the address of a proxy. A proxy of the type socks5 receives allowed addresses. The other
+ * proxies resolve names themselves, so requests to names through them fail with NJ_INVALID_REQUEST, unless
+ * `allow_proxies` is true. Requests to unix sockets fail with NJ_INVALID_REQUEST. nj_client_new fails with
+ * NJ_INVALID_ARGUMENT if nj_config_set_unix_socket was called.
+ *
+ * @param deny          a list that ends with NULL, usually {"non_public", NULL}; copied. NULL, the default: no filter.
+ * @param allow         exceptions, a list that ends with NULL; copied. NULL: none.
+ * @param allow_proxies whether requests to names may go through proxies that resolve them; the address is not checked
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an invalid rule
+ */
+NJ_API nj_status nj_config_set_address_filter(nj_config *config, const char *const *deny, const char *const *allow,
+                                              bool allow_proxies);
+
+/**
+ * Sets whether calls to http and ws URLs fail with NJ_INVALID_REQUEST before a connection is opened, also for redirects,
+ * pages, catalogs and logins. False by default. Proxies and unix sockets are not affected.
+ *
+ * @param except host names, addresses, and wildcards such as "*.internal", to which http and ws URLs are allowed; a list
+ *               that ends with NULL; copied. NULL: none. A wildcard matches names with exactly one more label.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for an invalid pattern
+ */
+NJ_API nj_status nj_config_set_https_only(nj_config *config, bool https_only, const char *const *except);
 
 /**
  * Sets a PEM file of certificate authorities that are trusted instead of the system's.

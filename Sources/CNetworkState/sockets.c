@@ -2,6 +2,8 @@
 #include "network_state.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
@@ -71,3 +73,53 @@ int64_t cns_probe_silence(int descriptor) {
 }
 
 int64_t cns_round_trip(int descriptor) { return tcp_state(descriptor, offsetof(struct tcp_info, tcpi_rtt)); }
+
+/* The port is chosen by connect(2), so that connections to different peers can have the same port (ip(7)). */
+static int bind_without_port(int descriptor, const struct sockaddr *address, socklen_t length) {
+  set(descriptor, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  return bind(descriptor, address, length) == 0 ? 0 : errno;
+}
+
+static bool is_link_local(const struct sockaddr *address) {
+  return address->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+static int bind_to_address_of(int descriptor, const char *interface) {
+  int family = 0;
+  socklen_t length = sizeof family;
+  if (getsockopt(descriptor, SOL_SOCKET, SO_DOMAIN, &family, &length) != 0) return errno;
+  struct ifaddrs *list, *found = NULL;
+  if (getifaddrs(&list) != 0) return errno;
+  int code = ENODEV;
+  for (struct ifaddrs *entry = list; entry; entry = entry->ifa_next) {
+    if (strcmp(entry->ifa_name, interface) != 0) continue;
+    code = EADDRNOTAVAIL;
+    if (!entry->ifa_addr || entry->ifa_addr->sa_family != family) continue;
+    /* A link-local address is used only if there is no other. */
+    if (!found || is_link_local(found->ifa_addr)) found = entry;
+  }
+  if (found) {
+    length = family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
+    code = bind_without_port(descriptor, found->ifa_addr, length);
+  }
+  freeifaddrs(list);
+  return code;
+}
+
+int cns_bind_interface(int descriptor, const char *interface, bool has_address) {
+  if (setsockopt(descriptor, SOL_SOCKET, SO_BINDTODEVICE, interface, (socklen_t)strlen(interface)) == 0) return 0;
+  return errno == EPERM && !has_address ? bind_to_address_of(descriptor, interface) : errno;
+}
+
+int cns_bind_address(int descriptor, const uint8_t *address, size_t length, const char *interface) {
+  if (length == sizeof(struct in_addr)) {
+    struct sockaddr_in local = {.sin_family = AF_INET};
+    memcpy(&local.sin_addr, address, length);
+    return bind_without_port(descriptor, (const struct sockaddr *)&local, sizeof local);
+  }
+  struct sockaddr_in6 local = {.sin6_family = AF_INET6};
+  if (length != sizeof local.sin6_addr) return EINVAL;
+  memcpy(&local.sin6_addr, address, length);
+  if (interface && IN6_IS_ADDR_LINKLOCAL(&local.sin6_addr)) local.sin6_scope_id = if_nametoindex(interface);
+  return bind_without_port(descriptor, (const struct sockaddr *)&local, sizeof local);
+}

@@ -10,15 +10,17 @@ final class PeerLog: @unchecked Sendable {
     }
 
     private let condition = NSCondition()
-    private var state: (connections: [Connection], failures: [String], threads: Int, sockets: Int) = ([], [], 0, 0)
+    private var state: (connections: [Connection], failures: [String], threads: Int, clients: [String]) =
+        ([], [], 0, [])
 
     var connections: [Connection] { condition.withLock { state.connections } }
     var failures: [String] { condition.withLock { state.failures } }
 
-    var socketCount: Int { condition.withLock { state.sockets } }
+    var socketCount: Int { clientAddresses.count }
+    var clientAddresses: [String] { condition.withLock { state.clients } }
 
-    func socketAccepted() {
-        condition.withLock { state.sockets += 1 }
+    func socketAccepted(from client: String) {
+        condition.withLock { state.clients.append(client) }
     }
 
     /// - Returns: The connection's index.

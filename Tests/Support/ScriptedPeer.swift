@@ -95,7 +95,7 @@ public final class ScriptedPeer: Sendable {
         Thread.detachNewThread {
             defer { log.threadEnded() }
             while let socket = try? listener.accept(interruption: interruption) {
-                log.socketAccepted()
+                log.socketAccepted(from: socket.peerAddress)
                 guard let (index, script) = scripts.next() else {
                     scripts.missing()
                     socket.reset()
@@ -124,6 +124,9 @@ public final class ScriptedPeer: Sendable {
 
     /// The number of accepted sockets.
     public var socketCount: Int { log.socketCount }
+
+    /// The IPv4 address of the client of each accepted socket.
+    public var clientAddresses: [String] { log.clientAddresses }
 
     /// The number of connections that have ended.
     public var endedCount: Int { log.connections.count { $0.hasEnded } }

@@ -104,6 +104,16 @@ public final class Socket: @unchecked Sendable {
         return Int(UInt16(bigEndian: address.sin_port))
     }
 
+    /// The IPv4 address of the peer.
+    var peerAddress: String {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = getpeername(descriptor, $0, &length) }
+        }
+        return withUnsafeBytes(of: address.sin_addr.s_addr) { $0.map { String($0) }.joined(separator: ".") }
+    }
+
     func setOption(_ level: Int32, _ name: Int32, _ value: Int32) {
         var value = value
         setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))

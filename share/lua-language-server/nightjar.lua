@@ -517,7 +517,7 @@ function outbox_entry:remove() end
 ---@field form? table The content of an upload: the names and values of a form. Sets type to application/x-www-form-urlencoded. Default: none.
 ---@field multipart? table The content of an upload as multipart/form-data, as in calls: a list of { name =, value = }, { name =, file = path } or { name =, bytes = }, each with filename and content_type, or a table of names and values or parts. The files are copied. Sets type. Default: none.
 ---@field method? string The method. Only GET for a download. Default: GET for a download; that of the protocol for an upload.
----@field client? nightjar.client_options Options of the worker's client: allow_constrained, allow_metered, auth, decompress, headers, max_connections_per_host, proxy, redirect, respect_retry_after, retry, timeout, tls, unix_socket and user_agent. auth must have the type oauth2 and a store. Credentials and headers are sent only to the origin of the URL. Default: none.
+---@field client? nightjar.client_options Options of the worker's client: address_filter, allow_constrained, allow_metered, auth, decompress, headers, https_only, interface, ip_family, local_address, max_connections_per_host, proxy, redirect, resolve, respect_retry_after, retry, timeout, tls, unix_socket and user_agent. auth must have the type oauth2 and a store. Credentials and headers are sent only to the origin of the URL. Default: none.
 ---@field not_before? number The time before which the transfer does not start, in seconds since 1970. Default: none.
 ---@field unmetered? boolean Whether the transfer waits while the network is metered. Default: false.
 ---@field discretionary? boolean Whether the transfer waits while the network is metered, and while the machine runs on battery. Default: false.
@@ -895,6 +895,12 @@ function client:close() end
 ---@field tls? nightjar.tls_options The trusted certificates. Default: those of the system.
 ---@field proxy? boolean|string|table false: none; a URL; or { url =, no_proxy = }. Default: from the environment.
 ---@field unix_socket? string The socket of all connections. Default: none.
+---@field resolve? string[] The addresses of hosts that are used instead of looking up their names, as for curl's --resolve: "HOST:PORT:ADDRESS[,ADDRESS]"; * is any host; "-HOST:PORT" removes an earlier entry. TLS and the header Host use the host of the URL. Default: none.
+---@field ip_family? "any"|"ipv4"|"ipv6" The version of IP of connections. Default: "any".
+---@field local_address? string The local address of connections, which use its version of IP. Default: chosen by the system.
+---@field interface? string The network interface of connections. Without the privilege to bind a socket to an interface, which older versions of Linux require, an address of the interface is the local address. Default: any.
+---@field address_filter? "public"|false|nightjar.address_filter_options The addresses to which the client may connect, after names are resolved; for programs that fetch URLs of others. "public": all public addresses. Other calls fail with invalid_request. Default: false.
+---@field https_only? boolean|nightjar.https_only_options Whether calls to http and ws URLs fail with invalid_request before a connection is opened, also after redirects. Default: false.
 ---@field wait_for_connectivity? number|false Seconds that a call waits for the network instead of failing with offline. Default: 0.
 ---@field allow_metered? boolean Whether calls may use a metered network. Default: true.
 ---@field allow_constrained? boolean Whether calls may use the network while it is constrained. Default: true.
@@ -1162,6 +1168,16 @@ function client:close() end
 ---The versions of HTTP.
 ---@class nightjar.http_options
 ---@field versions? string[] "1.1", "2" or both. With both, TLS connections use HTTP/2 if the server supports it. With "2" only, connections without TLS use HTTP/2 with prior knowledge. Proxies that forward requests use HTTP/1.1. Without libnghttp2, HTTP/1.1 is used; with "2" only, calls then fail with connect. Default: { "1.1", "2" }.
+
+---The addresses to which a client may connect.
+---@class nightjar.address_filter_options
+---@field deny? string[] The addresses that are denied: networks such as "10.0.0.0/8", single addresses, and the classes private, loopback, link_local, shared, unspecified, multicast, documentation, reserved, and non_public for all of these. An IPv4 address in an IPv6 address is also checked. Default: { "non_public" }.
+---@field allow? string[] The exceptions, in the same form. Default: none.
+---@field allow_proxies? boolean Whether requests to names may go through proxies that resolve the names (http, https and socks5h). Their addresses are not checked. Default: false.
+
+---The restriction to https and wss URLs.
+---@class nightjar.https_only_options
+---@field except? string[] The hosts to which http and ws URLs are allowed: names, addresses, and wildcards such as "*.internal", which match names with one more label. Default: none.
 
 ---TLS.
 ---@class nightjar.tls_options

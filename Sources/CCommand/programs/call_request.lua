@@ -1,6 +1,7 @@
 -- Builds the request of nightjar get, post and so on from the arguments of the command.
 local nightjar = require "nightjar"
 local items = require "nightjar.command.items"
+local network_options = require "nightjar.command.network_options"
 local profiles = require "nightjar.command.profiles"
 local terminal = require "nightjar.command.terminal"
 
@@ -220,6 +221,7 @@ function call_request.build(verb, options)
   if options.follow and options.no_follow then items.refuse "only one of --follow and --no-follow can be used" end
   if options.no_follow then request.redirect = false end
   add_versions(client, options)
+  network_options.add(client, options)
   add_tls(client, request, options)
   check_selection(verb, options)
   return client, request

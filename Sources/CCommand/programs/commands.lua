@@ -1,6 +1,7 @@
 -- The subcommands with their summaries and items, in the form of nightjar.args. The items determine the text of --help, the
 -- parsing of the words, and the shell completions.
 local nightjar = require "nightjar"
+local network_options = require "nightjar.command.network_options"
 
 local commands = {}
 
@@ -58,7 +59,7 @@ standard output; 2 invalid arguments.]]
 local formats = { "json", "ndjson", "csv", "table", "raw" }
 
 local function call_items()
-  return {
+  local all = {
     { "url" },
     { "item", many = true, optional = true },
     { "-p", "--profile", "PROFILE", help = "use a profile of the config file: base URL, login, headers" },
@@ -95,6 +96,8 @@ local function call_items()
     { "--har", "FILE", help = "write the calls to FILE as an HTTP archive, with credentials masked" },
     { "--har-secrets", help = "do not mask credentials in the archive" },
   }
+  table.move(network_options.items, 1, #network_options.items, #all + 1, all)
+  return all
 end
 
 commands.verbs = { "get", "post", "put", "patch", "delete", "head", "options" }
@@ -121,7 +124,8 @@ local request_options = {
   ["--profile"] = true, ["--json"] = true, ["--form"] = true, ["--multipart"] = true, ["--raw"] = true, ["--ignore-stdin"] = true,
   ["--retry"] = true, ["--follow"] = true, ["--no-follow"] = true,
   ["--http1.1"] = true, ["--http2"] = true, ["--http2-prior-knowledge"] = true, ["--ca-file"] = true, ["--cert"] = true,
-  ["--cert-key"] = true, ["--key-log"] = true, ["--trace"] = true, ["--har"] = true, ["--har-secrets"] = true,
+  ["--cert-key"] = true, ["--resolve"] = true, ["--ipv4"] = true, ["--ipv6"] = true, ["--interface"] = true,
+  ["--key-log"] = true, ["--trace"] = true, ["--har"] = true, ["--har-secrets"] = true,
 }
 
 local event_items = { { "url" }, { "item", many = true, optional = true } }
@@ -374,10 +378,11 @@ add("profiles", "Lists the profiles of the config file.", {
 })
 add("tls", "Shows the TLS connection to a server, its certificates and their pins, and whether a client accepts them.", {
   { "url" },
-  { "-p", "--profile", "PROFILE", help = "use the tls, proxy, unix_socket and timeout options of a profile" },
+  { "-p", "--profile", "PROFILE", help = "use the options of a profile for tls, proxy, unix_socket, timeout and addresses" },
   { "--ca-file", "FILE", help = "PEM file of certificate authorities to trust instead of the system's" },
   { "--key-log", "FILE", help = "append the keys of the connections to FILE, for Wireshark" },
   { "--pins", help = "write only the pins, one in each line: the server's first, the trusted authority's last" },
+  table.unpack(network_options.items),
 }, "Sends GET requests without credentials. The server need not support HTTP. Without a scheme, URL uses https. Exit status: 0 the connection is accepted; 1 it is "
   .. "refused, for the reason on standard error, or it failed; 2 invalid arguments.")
 add("check", "Checks the syntax of scripts and reports unknown fields and options of Nightjar.", {

@@ -4,6 +4,7 @@ local nightjar = require "nightjar"
 local call_response = require "nightjar.command.call_response"
 local commands = require "nightjar.command.commands"
 local items = require "nightjar.command.items"
+local network_options = require "nightjar.command.network_options"
 local profiles = require "nightjar.command.profiles"
 local text = require "nightjar.command.text"
 
@@ -15,7 +16,9 @@ local weak_algorithms = { "cbc", "rsa_key_exchange", "sha1", "rsa_1024" }
 local no_pins = { "sha256/" .. ("A"):rep(43) .. "=", "sha256/" .. ("A"):rep(42) .. "E=" }
 
 -- The options of a profile that determine the connection.
-local used = { "tls", "proxy", "unix_socket", "timeout" }
+local used = {
+  "tls", "proxy", "unix_socket", "timeout", "resolve", "ip_family", "local_address", "interface", "address_filter",
+}
 
 local function url_of(word)
   if word:find "^%a[%w+.-]*://" then
@@ -154,6 +157,7 @@ local function show(words)
   local profile, options = profiles.options(words.profile) or {}, {}
   for _, name in ipairs(used) do options[name] = profile[name] end
   options.tls = copy(options.tls)
+  network_options.add(options, words)
   if words.ca_file then options.tls.ca_file, options.tls.ca = words.ca_file, nil end
   options.tls.key_log_file = words.key_log or options.tls.key_log_file
   -- The certificate of a profile is sent only to the origin of its base URL.

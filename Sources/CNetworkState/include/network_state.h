@@ -45,6 +45,14 @@ int64_t cns_probe_silence(int descriptor);
 /* Returns the smoothed round-trip time in microseconds; -1 if unknown. */
 int64_t cns_round_trip(int descriptor);
 
+/* Makes an unconnected TCP socket use an interface. Without the privilege for this, and if `has_address` is false, binds
+ * the socket to an address of the interface and of the socket's family instead. Returns 0 or an errno value: ENODEV for
+ * an unknown interface, EADDRNOTAVAIL if the interface has no address of the family. */
+int cns_bind_interface(int descriptor, const char *interface, bool has_address);
+/* Binds an unconnected TCP socket to a local address of 4 or 16 bytes in network order. `interface` is the scope of a
+ * link-local IPv6 address; NULL: none. Returns 0 or an errno value. */
+int cns_bind_address(int descriptor, const uint8_t *address, size_t length, const char *interface);
+
 /* --- NetworkManager and the desktop portal, by libdbus-1, which is loaded on first use and never unloaded --- */
 
 typedef enum cns_source {

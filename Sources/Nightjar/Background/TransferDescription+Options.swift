@@ -228,7 +228,8 @@ extension TransferDescription {
 
     private static let clientOptions: Set<String> = [
         "headers", "user_agent", "timeout", "redirect", "tls", "proxy", "unix_socket", "retry", "respect_retry_after",
-        "auth", "max_connections_per_host", "decompress", "allow_metered", "allow_constrained",
+        "auth", "max_connections_per_host", "decompress", "allow_metered", "allow_constrained", "resolve", "ip_family",
+        "local_address", "interface", "address_filter", "https_only",
     ]
     private static let loginOptions: Set<String> = [
         "type", "token_url", "client_id", "client_auth", "grant", "device_url", "authorize_url", "issuer", "scope",

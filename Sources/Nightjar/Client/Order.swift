@@ -27,6 +27,8 @@ enum StageKind: CaseIterable {
     case challenge
     /// Follows redirects: changes the method, removes credentials across origins, limits the number of redirects.
     case redirect
+    /// Rejects calls to http URLs.
+    case requireHTTPS
     /// Waits for the network instead of failing with `offline`.
     case awaitNetwork
     /// Stores and sends cookies.
@@ -49,14 +51,14 @@ enum StageKind: CaseIterable {
         .validate,  // the final response
         .coalesce,  // stages below run once for all calls that share an exchange
         .retry, .requestPassword, .authenticate, .challenge, .redirect,  // may request another attempt
-        .awaitNetwork,  // a call that the cache can respond to does not wait
+        .requireHTTPS, .awaitNetwork,  // a call that the cache can respond to does not wait
         .cookies, .cache, .restrictNetwork, .limit, .decode,  // stages above see decoded content
         .warnAboutTLS, .trace,  // each exchange
     ]
 
     /// The stages of token requests, which must not wait for a token.
     static let inner: [StageKind] = [
-        .deadline, .observe, .retry, .awaitNetwork, .restrictNetwork, .decode, .warnAboutTLS, .trace,
+        .deadline, .observe, .retry, .requireHTTPS, .awaitNetwork, .restrictNetwork, .decode, .warnAboutTLS, .trace,
     ]
 
     /// Returns the stages of this kind for a client with this configuration. Empty if the client does not need this
@@ -95,6 +97,7 @@ enum StageKind: CaseIterable {
                 configuration.redirect, keepsCookies: configuration.cookies != nil,
                 longestWait: configuration.retry.longestWait, sensitive: configuration.sensitiveHeaders,
                 forwarded: configuration.forwardedFields)
+        case .requireHTTPS: configuration.httpsOnly.map(RequireHTTPS.init)
         case .awaitNetwork: AwaitNetwork(configuration.connectivity, configuration.clientNetwork)
         case .cookies: configuration.cookies.map(Cookies.init)
         case .cache: configuration.cache.map { Cache($0, configuration.freshResponses, configuration.loginCookies) }

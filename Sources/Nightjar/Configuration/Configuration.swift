@@ -7,6 +7,8 @@ import NightjarTransport
 public struct Configuration: Sendable {
     /// The cookies that identify a login.
     public typealias LoginCookies = NightjarHTTP.LoginCookies
+    /// The restriction to https and wss URLs.
+    public typealias HTTPSOnly = NightjarHTTP.HTTPSOnly
     /// The action to take if a response does not match its endpoint's description.
     public typealias ResponseValidation = NightjarHTTP.ResponseValidation
 
@@ -28,6 +30,8 @@ public struct Configuration: Sendable {
     /// The maximum size of a collected response body, in bytes; 64 MiB by default and at most ``largestBody``. A call
     /// that collects a larger body fails with `too_large`.
     public var maximumBody = 64 << 20
+    /// Rejects calls to http and ws URLs, also those of redirects, pages, catalogs and logins. Nil: they are allowed.
+    public var httpsOnly: HTTPSOnly?
     /// Connections, pooling, proxies, sockets and TLS trust.
     public var transport = TransportConfiguration()
     /// The networks that calls may use, and the time that calls wait for a network.

@@ -1,5 +1,6 @@
 import NightjarHTTP
 import NightjarTesting
+import NightjarTransport
 
 extension Configuration {
     /// Applies the options of a JSON object; other settings are kept. Lua's option tables and C's
@@ -23,6 +24,7 @@ extension Configuration {
     /// The options of parts of the configuration.
     private static let partOptions: [Option<Configuration>] =
         LimitSettings.options.lifted(to: \.limits) + ConnectivitySettings.options.lifted(to: \.connectivity)
+        + TransportConfiguration.addressOptions.lifted(to: \.transport)
 
     private static let options = OptionTable<Configuration>(
         partOptions + [
@@ -127,6 +129,9 @@ extension Configuration {
             },
             Option(name: "http") { value, path, configuration throws(NightjarError) in
                 try TransportConfiguration.httpOptions.apply(value, at: path, to: &configuration.transport)
+            },
+            Option(name: "https_only") { value, path, configuration throws(NightjarError) in
+                configuration.httpsOnly = try HTTPSOnly(option: value, path)
             },
             Option(name: "tls") { value, path, configuration throws(NightjarError) in
                 try TransportConfiguration.TLS.options.apply(value, at: path, to: &configuration.transport.tls)

@@ -11,8 +11,7 @@ public struct ProxyExceptions: Sendable, Equatable {
     private enum Entry: Sendable, Equatable {
         /// A name in lower case, without leading and trailing dots.
         case domain(String)
-        /// The 4 or 16 bytes of an address. The first `bits` bits are compared.
-        case network([UInt8], bits: Int)
+        case network(IPNetwork)
     }
 
     private let isEverything: Bool
@@ -30,10 +29,10 @@ public struct ProxyExceptions: Sendable, Equatable {
     public func contains(host: String) -> Bool {
         if isEverything { return true }
         if entries.isEmpty { return false }
-        if let address = NumericAddress.bytes(host.utf8) {
+        if let address = IPAddress(text: host.utf8) {
             return entries.contains { entry in
-                guard case .network(let network, let bits) = entry else { return false }
-                return ProxyExceptions.matches(address, network, bits: bits)
+                guard case .network(let network) = entry else { return false }
+                return network.contains(address)
             }
         }
         let name = host.utf8.last == UInt8(ascii: ".") ? host.utf8.dropLast() : host.utf8[...]
@@ -45,13 +44,8 @@ public struct ProxyExceptions: Sendable, Equatable {
     }
 
     private static func entry(_ token: Substring.UTF8View) -> Entry? {
-        let slash = token.firstIndex(of: UInt8(ascii: "/")) ?? token.endIndex
-        if let network = address(token[..<slash]) {
-            let most = network.count * 8
-            if slash == token.endIndex { return .network(network, bits: most) }
-            guard let bits = number(token[slash...].dropFirst()), bits <= most else { return nil }
-            return .network(network, bits: bits)
-        }
+        let address = token.prefix { $0 != UInt8(ascii: "/") }
+        if IPAddress(text: address) != nil { return IPNetwork(text: token).map { .network($0) } }
         var name = token
         if name.last == UInt8(ascii: ".") { name.removeLast() }
         if name.first == UInt8(ascii: ".") { name.removeFirst() }
@@ -61,23 +55,5 @@ public struct ProxyExceptions: Sendable, Equatable {
             ? try? Array(name).withUnsafeBytes { bytes in try InternationalName.ascii(bytes) }
             : String(decoding: name.map(ASCII.lowercase), as: UTF8.self)
         return ascii.flatMap { $0.isEmpty ? nil : .domain($0) }
-    }
-
-    private static func number(_ digits: Substring.UTF8View) -> Int? {
-        guard (1...3).contains(digits.count), digits.allSatisfy(ASCII.isDigit) else { return nil }
-        return digits.reduce(0) { $0 * 10 + Int($1 & 0xF) }
-    }
-
-    private static func address(_ text: some Collection<UInt8>) -> [UInt8]? {
-        let isBracketed = text.first == UInt8(ascii: "[") && text.suffix(1).elementsEqual("]".utf8)
-        return NumericAddress.bytes(isBracketed ? text.dropFirst().dropLast() : text[...])
-    }
-
-    private static func matches(_ address: [UInt8], _ network: [UInt8], bits: Int) -> Bool {
-        guard address.count == network.count else { return false }
-        let (whole, rest) = bits.quotientAndRemainder(dividingBy: 8)
-        guard address.prefix(whole).elementsEqual(network.prefix(whole)) else { return false }
-        guard rest > 0 else { return true }
-        return (address[whole] ^ network[whole]) >> UInt8(8 - rest) == 0
     }
 }

@@ -9,7 +9,10 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
 
     /// Throws `invalid_argument` if `text` is not a host name, an IP address, or a wildcard with a domain of at least
     /// two labels.
-    public init(_ text: String) throws(NightjarError) {
+    public init(_ text: String) throws(NightjarError) { try self.init(text, allowsTopLevel: false) }
+
+    /// - Parameter allowsTopLevel: Whether a wildcard may have a domain of one label, such as `*.internal`.
+    init(_ text: String, allowsTopLevel: Bool) throws(NightjarError) {
         isWildcard = text.hasPrefix("*.")
         let name = isWildcard ? String(text.dropFirst(2)) : text
         do throws(NightjarError) {
@@ -21,7 +24,7 @@ public struct HostPattern: Hashable, Sendable, CustomStringConvertible {
                 "the host pattern \(quoted(text)) is invalid: \(error.message); write a host name such as "
                     + "\"example.com\", or \"*.example.com\"")
         }
-        guard !isWildcard || self.name.utf8.contains(UInt8(ascii: ".")) else {
+        guard !isWildcard || allowsTopLevel || self.name.utf8.contains(UInt8(ascii: ".")) else {
             throw NightjarError(
                 .invalidArgument,
                 "the host pattern \(quoted(text)) is too wide: after \"*.\", a domain with at least two labels is "

@@ -4,9 +4,11 @@ import NIOCore
 import NIOPosix
 import NightjarHTTP
 
-/// Resolves host names with the system's resolver. The resolver blocks, so it runs on separate threads.
-final class AddressResolver: Resolver, @unchecked Sendable {
+/// Resolves host names with the configured entries or the system's resolver. The system's resolver blocks, so it runs on
+/// separate threads.
+final class AddressResolver: @unchecked Sendable {
     private let loop: any EventLoop
+    private let entries: ResolveEntries
     /// Returns the addresses of a host. Blocks.
     typealias LookUp = @Sendable (_ host: String, _ port: Int) throws -> [SocketAddress]
 
@@ -18,8 +20,11 @@ final class AddressResolver: Resolver, @unchecked Sendable {
     /// The number of calls of ``forgetAll()``.
     private var generation = 0
 
-    init(loop: any EventLoop, lookUp: @escaping LookUp = AddressResolver.queryResolver) {
+    init(
+        loop: any EventLoop, entries: ResolveEntries, lookUp: @escaping LookUp = AddressResolver.queryResolver
+    ) {
         self.loop = loop
+        self.entries = entries
         self.lookUp = lookUp
         threads = WorkerThreads(2, for: loop)
     }
@@ -29,17 +34,15 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         for lookup in lookups.values { lookup.fail(ChannelError.ioOnClosedChannel) }
     }
 
-    // MARK: Resolver, on the loop
-
-    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        addresses(host, port).map { $0.filter { $0.protocol == .inet } }
+    /// Returns the addresses that need no lookup: those of an entry, or the address that `host` is. Otherwise, nil.
+    func known(_ host: String, _ port: Int) -> [SocketAddress]? {
+        if let addresses = entries.addresses(of: host, port: port) {
+            return addresses.compactMap { try? SocketAddress(ipAddress: $0.description, port: port) }
+        }
+        return (try? SocketAddress(ipAddress: host, port: port)).map { [$0] }
     }
 
-    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        addresses(host, port).map { $0.filter { $0.protocol == .inet6 } }
-    }
-
-    func cancelQueries() {}
+    // MARK: Lookups, on the loop
 
     /// Returns whether the host's addresses are cached.
     func isCached(_ host: String, _ port: Int) -> Bool {
@@ -58,11 +61,12 @@ final class AddressResolver: Resolver, @unchecked Sendable {
         generation &+= 1
     }
 
-    /// Returns all addresses in the system's order of preference.
+    /// Returns all addresses, of an entry in its order, otherwise in the system's order of preference.
     ///
     /// Concurrent lookups of the same host and port, including the A and AAAA queries of one connection, share one
     /// system call.
     func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+        if let known = known(host, port) { return loop.makeSucceededFuture(known) }
         let key = "\(host):\(port)"
         if let entry = cache[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
         if let lookup = lookups[key] { return lookup.futureResult }

@@ -45,33 +45,37 @@ struct ConnectionOpening {
     private static let made = Atomic<Int>(0)
 }
 
-/// Measures the lookup of one connection.
+/// Looks up the addresses for one connection, and measures the lookup.
 final class LookUpClock: Resolver, @unchecked Sendable {
     private let resolver: AddressResolver
-    private let isCached: Bool
-    /// The time at which the lookup finished. Nil until then, and if the addresses were cached. Used on the loop only.
+    private let rules: AddressRules
+    private let peer: Peer
+    private let isMeasured: Bool
+    /// The time at which the lookup finished. Nil until then, and if no lookup was needed. Used on the loop only.
     private(set) var resolvedAt: NIODeadline?
 
-    init(_ resolver: AddressResolver, _ host: String, _ port: Int) {
+    init(_ resolver: AddressResolver, _ rules: AddressRules, _ peer: Peer) {
         self.resolver = resolver
-        isCached = resolver.isCached(host, port)
+        self.rules = rules
+        self.peer = peer
+        isMeasured = resolver.known(peer.host, peer.port) == nil && !resolver.isCached(peer.host, peer.port)
     }
 
-    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        noting(resolver.initiateAQuery(host: host, port: port))
-    }
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { query(.inet) }
 
-    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
-        noting(resolver.initiateAAAAQuery(host: host, port: port))
-    }
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { query(.inet6) }
 
-    func cancelQueries() { resolver.cancelQueries() }
+    func cancelQueries() {}
 
-    private func noting(_ query: EventLoopFuture<[SocketAddress]>) -> EventLoopFuture<[SocketAddress]> {
-        if isCached { return query }
-        query.assumeIsolated().whenSuccess { _ in
-            if self.resolvedAt == nil { self.resolvedAt = .now() }
+    private func query(_ family: NIOBSDSocket.ProtocolFamily) -> EventLoopFuture<[SocketAddress]> {
+        let lookUp = resolver.addresses(peer.host, peer.port)
+        if isMeasured {
+            lookUp.assumeIsolated().whenSuccess { _ in
+                if self.resolvedAt == nil { self.resolvedAt = .now() }
+            }
         }
-        return query
+        return lookUp.flatMapThrowing { [rules, peer] addresses in
+            try rules.permitted(addresses, of: peer).filter { $0.protocol == family }
+        }
     }
 }

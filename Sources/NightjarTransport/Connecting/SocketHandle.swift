@@ -36,6 +36,16 @@ struct SocketHandle {
         return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
     }
 
+    /// Makes an unconnected socket use an interface, or else one of its addresses unless `hasAddress` is true. Returns 0 or
+    /// an errno value.
+    func use(interface: String, hasAddress: Bool) -> CInt { cns_bind_interface(descriptor, interface, hasAddress) }
+
+    /// Binds an unconnected socket to a local address, which may be a link-local address of the interface. Returns 0 or an
+    /// errno value.
+    func bind(to address: [UInt8], of interface: String?) -> CInt {
+        cns_bind_address(descriptor, address, address.count, interface)
+    }
+
     /// Sends keep-alive probes until ``stopProbing()`` is called. After about three seconds without a response, the
     /// channel fails with ETIMEDOUT.
     ///

@@ -7,54 +7,58 @@ import NightjarHTTP
 extension ConnectionAttempt {
     func begin() {
         switch host.route {
-        case .direct: open(host: host.origin.host, port: host.origin.port)
-        case .socket(let socket): expect(bootstrap.connect(unixDomainSocketPath: socket.path))
-        case .tunnelled(let proxy) where proxy.kind == .socks5: lookUpOrigin(proxy)
-        case .forwarded(let proxy), .tunnelled(let proxy): open(host: proxy.host, port: proxy.port)
+        case .socket(let socket): expect(bootstrap(bindsSocket: false).connect(unixDomainSocketPath: socket.path))
+        case .tunnelled(let proxy) where proxy.kind == .socks5: lookUpOrigin()
+        case .direct, .forwarded, .tunnelled: open()
         }
     }
 
-    private func lookUpOrigin(_ proxy: ProxyAddress) {
-        guard (try? SocketAddress(ipAddress: host.origin.host, port: 0)) == nil else {
-            return open(host: proxy.host, port: proxy.port)
-        }
-        connector.resolver.addresses(host.origin.host, host.origin.port).assumeIsolated().whenComplete {
-            [self] result in
+    private func lookUpOrigin() {
+        let origin = Peer(host.origin)
+        connector.resolver.addresses(origin.host, origin.port).assumeIsolated().whenComplete { [self] result in
             guard isPending else { return }
-            switch result {
-            case .success(let found) where !found.isEmpty:
-                addresses = found[...]
-                open(host: proxy.host, port: proxy.port)
-            case .success:
-                failed(ConnectFailure.notFound(host.origin.host, nil))
-            case .failure(let error):
-                failed(ConnectFailure.notFound(host.origin.host, error))
+            do {
+                let permitted = try connector.addresses.permitted(
+                    result.get(), of: origin, isConnectedByProxy: true)
+                addresses = permitted[...]
+                guard !addresses.isEmpty else { return failed(ConnectFailure.notFound(origin.host, nil)) }
+                open()
+            } catch {
+                failed(ConnectFailure.notFound(origin.host, error))
             }
         }
     }
 
     // MARK: The socket
 
-    private var bootstrap: ClientBootstrap {
+    /// - Parameter bindsSocket: Whether the socket is bound to the configured interface and local address.
+    private func bootstrap(bindsSocket: Bool) -> ClientBootstrap {
         ClientBootstrap(group: connector.loop)
             .connectTimeout(timeout)
             .channelInitializer { [connector] channel in
                 connector.watch(channel)
-                return channel.eventLoop.makeSucceededVoidFuture()
+                return channel.eventLoop.makeCompletedFuture { if bindsSocket { try connector.bind(channel) } }
             }
             .channelOption(.writeBufferWaterMark, value: .init(low: 128 * 1024, high: 512 * 1024))
     }
 
-    private func open(host: String, port: Int) {
-        if let address = try? SocketAddress(ipAddress: host, port: port) {
-            expect(bootstrap.connect(to: address))
-        } else {
-            let clock = LookUpClock(connector.resolver, host, port)
-            lookUp = clock
-            let channel = bootstrap.resolver(clock).connect(host: host, port: port)
-            channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(host, port) }
-            expect(channel)
+    /// Opens a socket to the connected peer.
+    private func open() {
+        let peer = host.connectedPeer
+        let bootstrap = bootstrap(bindsSocket: true)
+        do throws(NightjarError) {
+            if let known = connector.resolver.known(peer.host, peer.port), known.count == 1 {
+                let permitted = try connector.addresses.permitted(known, of: peer)
+                if let address = permitted.first { return expect(bootstrap.connect(to: address)) }
+            }
+        } catch {
+            return failed(error)
         }
+        let clock = LookUpClock(connector.resolver, connector.addresses, peer)
+        lookUp = clock
+        let channel = bootstrap.resolver(clock).connect(host: peer.host, port: peer.port)
+        channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(peer.host, peer.port) }
+        expect(channel)
     }
 
     private func expect(_ channel: EventLoopFuture<any Channel>) {
@@ -107,17 +111,17 @@ extension ConnectionAttempt {
                 guard isPending else { return }
                 finish(channel, socket)
             } catch {
-                tunnelFailed(error, channel, proxy)
+                tunnelFailed(error, channel)
             }
         }
         add(handshake, to: channel)
     }
 
-    private func tunnelFailed(_ error: NightjarError, _ channel: any Channel, _ proxy: ProxyAddress) {
+    private func tunnelFailed(_ error: NightjarError, _ channel: any Channel) {
         // An error with a code may concern only this address, so the next address of the origin is tried.
         guard error.code != 0, !addresses.isEmpty, isPending else { return fail(error, channel) }
         channel.close(promise: nil)
-        open(host: proxy.host, port: proxy.port)
+        open()
     }
 
     // MARK: The origin

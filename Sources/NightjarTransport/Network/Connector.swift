@@ -6,6 +6,8 @@ import NightjarHTTP
 final class Connector: @unchecked Sendable {
     let loop: any EventLoop
     let resolver: AddressResolver
+    let addresses: AddressRules
+    private let localEnd: LocalEnd?
     let tls: TLSClient
     let userAgent: String?
     /// Whether the caller decides challenges of TLS handshakes.
@@ -19,8 +21,10 @@ final class Connector: @unchecked Sendable {
         self.loop = loop
         userAgent = configuration.userAgent
         requestsDecisions = configuration.tls.requestsDecisions
+        addresses = try AddressRules(configuration)
+        localEnd = try LocalEnd(configuration)
         tls = try TLSClient(configuration.tls, on: loop)
-        resolver = AddressResolver(loop: loop, lookUp: lookUp)
+        resolver = AddressResolver(loop: loop, entries: configuration.resolve, lookUp: lookUp)
     }
 
     func shutDown() {
@@ -28,6 +32,9 @@ final class Connector: @unchecked Sendable {
         tls.shutDown()
         for channel in channels.values { channel.close(promise: nil) }
     }
+
+    /// Binds the socket of a new TCP channel to the configured interface and local address.
+    func bind(_ channel: any Channel) throws(NightjarError) { try localEnd?.bind(channel) }
 
     /// Registers a channel, even one that is still connecting, to be closed by ``shutDown()``. Called on the loop.
     func watch(_ channel: any Channel) {

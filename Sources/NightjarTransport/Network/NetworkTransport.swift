@@ -127,6 +127,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
         } else {
             forgetUnusedHosts()
             let route = try Route(to: origin, needsTunnel: usesHTTP1, socket: configuration.unixSocket, proxies)
+            try connector.addresses.check(origin, route)
             let (versions, reason) = usesHTTP1 ? (.http1, nil) : try configuration.versions(for: origin, route)
             host = Host(
                 origin, route, limit: configuration.connectionsPerHost, versions: versions, http1Reason: reason)

@@ -85,6 +85,12 @@ static void null_handles_are_answered(void) {
   CHECK(nj_config_set_no_proxy(NULL, "h") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_use_environment_proxy(NULL, true) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_unix_socket(NULL, "/s") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_resolve(NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_ip_family(NULL, NJ_IP_ANY) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_local_address(NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_interface(NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_address_filter(NULL, NULL, NULL, false) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_https_only(NULL, true, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_log(NULL, NJ_LOG_INFO, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_merge_json(NULL, "{}", 2, NULL) == NJ_INVALID_ARGUMENT);
   nj_config_free(NULL);

@@ -14,11 +14,13 @@ typedef struct result {
   size_t bytes;  /* that nj_body_fn has received */
 } result;
 
+static nj_status kind_of(const nj_error *error) { return error ? nj_error_kind(error) : NJ_OK; }
+
 static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
   result *self = context;
   (void)task;
   self->ended++;
-  self->kind = nj_error_kind(error);
+  self->kind = kind_of(error);
   if (response) nj_response_body(response, &self->length);
 }
 
@@ -159,7 +161,7 @@ static void a_source_continues_later(nj_client *client) {
   CHECK(pthread_create(&thread, NULL, provide, &data) == 0);
   SUCCEEDS(nj_task_wait(data.task, 60, &error) == NJ_OK);
   pthread_join(thread, NULL);
-  CHECK(self.kind == NJ_OK && self.length == 20000 && data.taken == 20000);
+  CHECK(self.kind == NJ_OK && self.length > 20000 /* JSON with the body */ && data.taken == 20000);
   nj_task_release(data.task);
   nj_request_free(request);
   nj_queue_free(queue);
@@ -211,7 +213,7 @@ static void a_client_is_drained(void) {
   for (int tries = 0; tries < 5000 && status != NJ_CLOSED; tries++) {
     nj_error *error = NULL;
     nj_response *response = nj_client_send(client, next, &error);
-    status = nj_error_kind(error);
+    status = kind_of(error);
     nj_response_release(response);
     nj_error_release(error);
   }
@@ -238,7 +240,7 @@ typedef struct streams {
 static void on_drained(void *context, const nj_error *error) {
   streams *self = context;
   self->drained++;
-  self->drain = nj_error_kind(error);
+  self->drain = kind_of(error);
 }
 
 static void on_event(void *context, const nj_event *event) {
@@ -249,14 +251,20 @@ static void on_event(void *context, const nj_event *event) {
 static void on_events_end(void *context, const nj_error *error) {
   streams *self = context;
   self->events_ended++;
-  self->events_kind = nj_error_kind(error);
+  self->events_kind = kind_of(error);
+}
+
+static void on_message(void *context, nj_websocket *socket, const nj_message *message) {
+  (void)context;
+  (void)socket;
+  (void)message;
 }
 
 static void on_socket_done(void *context, nj_websocket *socket, const nj_error *error) {
   streams *self = context;
   (void)socket;
   self->socket_ended++;
-  self->socket_kind = nj_error_kind(error);
+  self->socket_kind = kind_of(error);
 }
 
 /* Streams and WebSockets do not end by themselves. */
@@ -266,8 +274,9 @@ static void streams_end_in_a_drain(void) {
   streams self = {0};
   nj_request *open = nj_request_new("GET", "/events?count=3&end=hold"), *socket_request = nj_request_new("GET", "/ws/echo");
   nj_task *events = nj_client_start_events(client, open, NULL, 0, queue, on_event, on_events_end, &self, NULL);
-  const nj_websocket_callbacks callbacks = {sizeof callbacks, NULL, NULL, NULL, on_socket_done};
+  const nj_websocket_callbacks callbacks = {sizeof callbacks, NULL, on_message, NULL, on_socket_done};
   nj_websocket *socket = nj_client_start_websocket(client, socket_request, NULL, 0, queue, &callbacks, &self, NULL);
+  CHECK(events != NULL && socket != NULL);
   for (int polls = 0; polls < 6000; polls++) {
     if (self.events == 3 && nj_websocket_get_state(socket) == NJ_WEBSOCKET_OPEN) break;
     nj_queue_poll(queue, 0.01);

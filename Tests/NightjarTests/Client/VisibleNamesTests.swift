@@ -10,6 +10,11 @@ import Testing
         let proxy = try ProxySettings.Address("http://proxy.example:3128")
         transport.proxy = ProxySettings(.address(proxy))
         transport.unixSocket = try UnixSocket("/run/daemon.sock")
+        transport.resolve = try TransportConfiguration.ResolveEntries(["h.test:80:127.0.0.1"])
+        transport.ipFamily = TransportConfiguration.IPFamily.ipv4
+        transport.localAddress = try TransportConfiguration.IPAddress("127.0.0.1")
+        transport.addressFilter = TransportConfiguration.AddressFilter.publicOnly
+        configuration.httpsOnly = try Configuration.HTTPSOnly(except: ["localhost"])
         configuration.transport = transport
         let cookies = Configuration.LoginCookies.named(["session"])
         let validation = Configuration.ResponseValidation.warn
