@@ -559,7 +559,7 @@ static void look(void *context, nj_script_call *call) {
 }
 
 static nj_status run(nj_script *script, const char *source) {
-  return nj_script_run(script, source, strlen(source), NULL, NULL);
+  return nj_script_run(script, source, strlen(source), NULL, NULL, NULL);
 }
 
 static void scripts_have_the_documented_defaults(void) {
@@ -573,8 +573,8 @@ static void scripts_have_the_documented_defaults(void) {
   CHECK(nj_script_set_memory_limit(script, 0) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_time_limit(script, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_sandboxed(script, true) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_run_file(script, "/no/such/file.lua", NULL) == NJ_SCRIPT);
-  CHECK(nj_script_run(script, NULL, 0, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_run_file(script, "/no/such/file.lua", NULL, NULL) == NJ_SCRIPT);
+  CHECK(nj_script_run(script, NULL, 0, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   nj_script_free(script);
 
   /* 0 means no limit. */
@@ -712,7 +712,7 @@ static void after_fork_old_handles_fail(void) {
     /* scripts, used or not */
     for (int i = 0; i < 2; i++) {
       nj_script *one = i ? unused : script;
-      CHECK(run(one, "x = 2") == NJ_FORKED && nj_script_run_file(one, "/dev/null", NULL) == NJ_FORKED);
+      CHECK(run(one, "x = 2") == NJ_FORKED && nj_script_run_file(one, "/dev/null", NULL, NULL) == NJ_FORKED);
       CHECK(nj_script_register(one, "look", look, NULL, NULL) == NJ_FORKED);
       CHECK(nj_script_set_boolean(one, "b", true) == NJ_FORKED && nj_script_set_integer(one, "i", 1) == NJ_FORKED);
       CHECK(nj_script_set_number(one, "n", 1) == NJ_FORKED && nj_script_set_string(one, "s", "", 0) == NJ_FORKED);
