@@ -103,7 +103,7 @@ import Testing
 
     /// Results, globals and arguments as JSON.
     @Test(arguments: [false, true]) func exchangedValuesSurvive(isSandboxed: Bool) throws {
-        let value: JSONValue = ["list": [1, .null, ["a": "text"]], "empty": []]
+        let value: JSONValue = ["empty": [], "list": [1, .null, ["a": "text"]]]
         for failing in [Allocations.Failing.allFrom, .one] {
             try Allocations.fail(failing, in: "", isSandboxed: isSandboxed) { script in
                 try script.register("echo") { call in
