@@ -34,7 +34,7 @@
  *   nj_queue          nj_queue_new                                             any            nj_queue_free
  *   nj_task           nj_client_start, _start_log_in, _start_log_out,          any            nj_task_release
  *                     _start_events, nj_resource_get, _reload, _mutate,
- *                     nj_task_retain
+ *                     nj_script_start_run, _start_invoke, nj_task_retain
  *   nj_batch          nj_client_start_batch, nj_batch_retain                   any            nj_batch_release
  *   nj_response       nj_client_send, _cache_get, _send_batch, _retain         any            nj_response_release
  *   nj_error          an `out_error` parameter, nj_error_retain                any            nj_error_release
@@ -59,6 +59,7 @@
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
+ *   nj_script_reply   nj_script_call_defer                                     any            nj_script_reply_release
  *   nj_network        nj_network_status                                        any            nj_network_free
  *   nj_network_       nj_network_observer_new                                  any            nj_network_observer_free
  *     observer
@@ -287,6 +288,7 @@ typedef struct nj_outbox nj_outbox;                         /* writes that are s
 typedef struct nj_outbox_entry nj_outbox_entry;             /* a write of an outbox at one time; immutable */
 typedef struct nj_websocket nj_websocket;                   /* messages in both directions over one connection */
 typedef struct nj_script nj_script;                         /* a Lua interpreter */
+typedef struct nj_script_reply nj_script_reply;             /* the result of a deferred call of a host function */
 typedef struct nj_network nj_network;                       /* the status of the network; immutable */
 typedef struct nj_network_observer nj_network_observer;     /* reports changes of the network */
 typedef struct nj_resource nj_resource;                     /* data of an API that a view shows */
@@ -5348,10 +5350,29 @@ NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry);
  *   Destructor   nj_script_free
  *   Threads      one at a time, except nj_script_interrupt: any
  *
- * The interpreter has the standard library and the module `nightjar` (require "nightjar"). A script's calls and
- * coroutines run on the thread that calls nj_script_run. Additional threads wait for files and descriptors. They start
- * with the first wait and end with the script. Processes that the script starts (nightjar.process) also end with the
- * script. The interpreter never reaps other child processes of the host.
+ * The interpreter has the standard library and the module `nightjar` (require "nightjar"). The script's code, and the
+ * functions of the host that it calls, run on the host's threads: in nj_script_run and nj_script_invoke on the calling
+ * thread, after nj_script_start_run and nj_script_start_invoke on the thread that polls the queue. Threads of the library
+ * wait for files, descriptors and events. They start with the first wait and end with the script. Processes that the
+ * script starts (nightjar.process) also end with the script. The interpreter never reaps other child processes of the
+ * host.
+ *
+ * The host and the script exchange values as JSON:
+ *
+ *   JSON           Lua
+ *   -------------  -------------------------------------------------------------------------------------------------
+ *   null           nil as an argument, a result or a global; nightjar.null inside of tables
+ *   number         an integer if it has no fraction or exponent and is within int64, otherwise a float. A float whose
+ *                  magnitude is below 2^53 and that has no fraction, such as 2.0, is written as an integer. NaN and
+ *                  infinite numbers are errors.
+ *   string         a string. A string that is not UTF-8 is an error.
+ *   array, object  a table with the keys 1 to n, or with keys that are strings. A table without keys is an object, or an
+ *                  array if nightjar.array or JSON has made it. Other keys are errors. The members of objects are
+ *                  written in the byte order of their names.
+ *
+ * Functions, coroutines, userdata, tables that contain themselves, and more than 1024 levels are errors. An error names
+ * the place: "results[1].on_end: a function cannot be represented in JSON". Metamethods are never called. The texts count
+ * against the memory limit while they are written.
  *
  * @code
  *     static void twice(void *context, nj_script_call *call) {
@@ -5364,7 +5385,7 @@ NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry);
  *       nj_script *script = nj_script_new(client);
  *       nj_script_set_time_limit(script, 10);
  *       if (nj_script_register(script, "twice", twice, NULL, error) == NJ_OK)
- *         nj_script_run(script, source, sizeof source - 1, "example", error);
+ *         nj_script_run(script, source, sizeof source - 1, "example", NULL, error);
  *       nj_script_free(script);
  *     }
  * @endcode
@@ -5380,7 +5401,10 @@ NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry);
  */
 NJ_API nj_script *nj_script_new(nj_client *client);
 
-/** Frees a script. Must not be called while the script runs. NULL is ignored. */
+/**
+ * Frees a script. Must not be called from inside a function that the script has called. A run that nj_script_start_run or
+ * nj_script_start_invoke has started is cancelled; the script then exists until the end of this run. NULL is ignored.
+ */
 NJ_API void nj_script_free(nj_script *script);
 
 /* --- Limits and sandbox. These functions must be called before the script is used: before its first run, registered
@@ -5479,22 +5503,82 @@ NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
  * Runs a chunk of Lua, and returns when the chunk and all tasks that it spawned have ended. Globals are kept for the
  * next run.
  *
- * @param source Lua text; need not end with NUL. Bytecode is rejected.
- * @param length bytes of `source`
- * @param name   the name of the chunk in messages; NULL: "script"
+ * @param source      Lua text; need not end with NUL. Bytecode is rejected.
+ * @param length      bytes of `source`
+ * @param name        the name of the chunk in messages; NULL: "script"
+ * @param out_results receives the results of the chunk as the text of a JSON array, "[]" if there are none. The caller
+ *                    frees it with nj_text_free. NULL after a failure. If `out_results` is NULL, the results are
+ *                    discarded, and may be values that JSON cannot represent.
  * @return NJ_OK; NJ_SCRIPT for a syntax error, an error that the script has not caught (the message has a traceback),
- *         a limit or an interrupt; NJ_REENTRANT from inside a function that this script has called;
- *         NJ_INVALID_ARGUMENT; NJ_FORKED
+ *         a result that JSON cannot represent, a limit or an interrupt; NJ_REENTRANT from inside a function that this
+ *         script has called, and while a started run is in progress; NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t length, const char *name,
-                               nj_error **out_error);
+                               char **out_results, nj_error **out_error);
 
 /**
  * Runs a file as nj_script_run does.
  *
  * @return as for nj_script_run; NJ_SCRIPT also if the file cannot be read
  */
-NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, nj_error **out_error);
+NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, char **out_results, nj_error **out_error);
+
+/**
+ * Calls a global function of the script as nj_script_run runs a chunk: with the same limits, and until the function and
+ * all tasks that it spawned have ended.
+ *
+ * @param function  the name of a global; also a table with the metamethod `__call`. Metamethods of the globals are
+ *                  ignored.
+ * @param arguments the text of a JSON array, whose elements become the arguments; NULL, with a length of 0: no arguments
+ * @param length    bytes of `arguments`
+ * @return as for nj_script_run; NJ_SCRIPT also if the global is not a function; NJ_DECODING if `arguments` is not JSON;
+ *         NJ_TOO_LARGE for 4 GiB or more
+ */
+NJ_API nj_status nj_script_invoke(nj_script *script, const char *function, const char *arguments, size_t length,
+                                  char **out_results, nj_error **out_error);
+
+/**
+ * Called exactly once, from nj_queue_poll, after a run that was started has ended.
+ *
+ * @param results the results as the text of a JSON array, borrowed until the callback returns; NULL after a failure
+ * @param error   NULL after success; otherwise NJ_SCRIPT, as for nj_script_run; NJ_CANCELLED after nj_task_cancel,
+ *                nj_script_free or nj_queue_free; NJ_STORAGE if no thread could be started to wait for events
+ */
+typedef void (*nj_script_done_fn)(void *context, nj_task *task, const char *results, const nj_error *error);
+
+/**
+ * Starts a run of a chunk without blocking. The run proceeds in nj_queue_poll, a step at a time. The script's code and
+ * the functions of the host that it calls run on the thread that polls.
+ *
+ * - While the script waits for calls, timers, files, and so on, nothing runs. The queue's descriptor is readable when
+ *   the script can continue.
+ * - A script that computes without waiting blocks nj_queue_poll, at most until nj_script_set_burst_limit ends the run. So
+ *   does a script that waits where Lua cannot yield, for example in the comparison of table.sort, a metamethod, or a
+ *   closer of a `<close>` variable.
+ * - The other limits are those of nj_script_run. The time limit begins with this function.
+ * - nj_task_cancel ends the run as nj_script_interrupt does, from any thread.
+ *
+ * Until `done` is called, only the thread that polls the queue may use the script, and nj_script_run, _invoke and the
+ * functions that start a run fail with NJ_REENTRANT. nj_script_interrupt may be called by any thread.
+ *
+ * @param source as for nj_script_run; copied
+ * @param done   receives the results or the error. A chunk with a syntax error fails there. A result that JSON cannot
+ *               represent is an error.
+ * @return a task owned by the caller (release it with nj_task_release; releasing does not cancel), or NULL with
+ *         NJ_REENTRANT; NJ_CLOSED if the queue is being freed; NJ_INVALID_ARGUMENT; NJ_FORKED
+ */
+NJ_API nj_task *nj_script_start_run(nj_script *script, const char *source, size_t length, const char *name,
+                                    nj_queue *queue, nj_script_done_fn done, void *context, nj_error **out_error);
+
+/**
+ * Starts a call of a global function without blocking, as nj_script_start_run starts a run of a chunk.
+ *
+ * @param function  as for nj_script_invoke; copied. If the global is not a function, `done` receives the error.
+ * @param arguments as for nj_script_invoke; copied
+ * @return as for nj_script_start_run; NULL also with NJ_DECODING or NJ_TOO_LARGE, as for nj_script_invoke
+ */
+NJ_API nj_task *nj_script_start_invoke(nj_script *script, const char *function, const char *arguments, size_t length,
+                                       nj_queue *queue, nj_script_done_fn done, void *context, nj_error **out_error);
 
 /**
  * Ends the current run with an error that the script cannot catch. Any thread. Does nothing without a run, and after
@@ -5515,8 +5599,30 @@ NJ_API nj_status nj_script_set_number(nj_script *script, const char *name, doubl
 NJ_API nj_status nj_script_set_string(nj_script *script, const char *name, const void *bytes, size_t length);
 
 /**
- * A host function that scripts call. Runs inside nj_script_run, on the same thread. The function reads its arguments and
- * adds its results with the functions below. It must not run the script.
+ * Sets a global of the script to a value of JSON. Metamethods of the globals are ignored.
+ *
+ * @param json   JSON text; need not end with NUL. null sets the global to nil.
+ * @param length bytes of `json`
+ * @return NJ_OK; NJ_DECODING if `json` is not JSON; NJ_TOO_LARGE for 4 GiB or more; NJ_SCRIPT if the memory limit is
+ *         reached; NJ_INVALID_ARGUMENT, also if a run would fail because of nj_script_allow_origin or
+ *         nj_script_set_path_scope; NJ_FORKED
+ */
+NJ_API nj_status nj_script_set_json(nj_script *script, const char *name, const char *json, size_t length,
+                                    nj_error **out_error);
+
+/**
+ * Reads a global of the script as JSON. Metamethods are not called. Between two runs, the limits of a run apply.
+ *
+ * @return JSON text that the caller frees with nj_text_free, "null" if there is no such global; NULL with NJ_SCRIPT if
+ *         JSON cannot represent the value, or if a limit is reached; NJ_INVALID_ARGUMENT as for nj_script_set_json;
+ *         NJ_FORKED
+ */
+NJ_API char *nj_script_get_json(nj_script *script, const char *name, nj_error **out_error);
+
+/**
+ * A host function that scripts call. Runs inside nj_script_run, or inside nj_queue_poll if the run was started without
+ * blocking, on the thread that runs the script. The function reads its arguments and adds its results with the functions
+ * below, or defers its result (nj_script_call_defer). It must not run the script.
  *
  * @param call borrowed until the function returns
  */
@@ -5549,7 +5655,7 @@ typedef enum nj_value_kind {
   NJ_VALUE_INTEGER = 2,
   NJ_VALUE_NUMBER = 3, /* a floating-point number */
   NJ_VALUE_STRING = 4,
-  NJ_VALUE_OTHER = 5 /* a table, a function, a response and so on, which the host cannot read */
+  NJ_VALUE_OTHER = 5 /* a table (nj_script_call_json), a function, a response and so on */
 } nj_value_kind;
 
 /** Returns the number of arguments. 0 if `call` is NULL. */
@@ -5576,6 +5682,15 @@ NJ_API double nj_script_call_number(const nj_script_call *call, size_t index);
 NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t index, size_t *out_length);
 
 /**
+ * Returns an argument of any kind as JSON text, valid until the function returns; "null" if `index` is out of range. See
+ * nj_script for the representation.
+ *
+ * @return NULL if JSON cannot represent the argument, or if a limit is reached. The call then raises the reason when the
+ *         function returns, unless the function calls nj_script_call_fail. Also NULL if `call` is NULL.
+ */
+NJ_API const char *nj_script_call_json(nj_script_call *call, size_t index);
+
+/**
  * Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; if `bytes` is NULL and
  * `length` is not 0, no result is added.
  */
@@ -5586,11 +5701,93 @@ NJ_API void nj_script_call_return_number(nj_script_call *call, double value);
 NJ_API void nj_script_call_return_string(nj_script_call *call, const void *bytes, size_t length);
 
 /**
+ * Adds a result, given as JSON text, after the earlier ones.
+ *
+ * @return NJ_OK; NJ_DECODING if `json` is not JSON; NJ_TOO_LARGE for 4 GiB or more; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_script_call_return_json(nj_script_call *call, const char *json, size_t length);
+
+/**
  * Makes the call raise an error in the script when the host function returns. The results of the call are discarded.
  *
  * @param message copied; NULL and text that is not UTF-8 are replaced by a general message
  */
 NJ_API void nj_script_call_fail(nj_script_call *call, const char *message);
+
+/**
+ * Defers the result of the call: after the function has returned, the calling task of the script waits until the host
+ * provides the result with the reply. The other tasks of the script continue. Results that the function adds are
+ * discarded. If the function calls nj_script_call_fail, the call fails at once.
+ *
+ * The wait ends early when the task is cancelled (task:cancel, nightjar.timeout), at a limit, and when the run is
+ * cancelled or interrupted. If the host neither uses nor releases the reply, only these end the wait.
+ *
+ * @return a reply owned by the caller; NULL if the call was deferred before, or if `call` is NULL
+ */
+NJ_API nj_script_reply *nj_script_call_defer(nj_script_call *call);
+
+/* ==================================================================================================================
+ * nj_script_reply: the result of a deferred call of a host function
+ *
+ *   Created by   nj_script_call_defer
+ *   Released by  nj_script_reply_release
+ *   Threads      any
+ *
+ * A reply provides one result. It may outlive the call, the run and the script.
+ *
+ * @code
+ *     static nj_script_reply *pending;
+ *
+ *     static void ask(void *context, nj_script_call *call) {
+ *       (void)context;
+ *       pending = nj_script_call_defer(call);
+ *     }
+ *
+ *     static void done(void *context, nj_task *task, const char *results, const nj_error *failure) {
+ *       (void)task;
+ *       printf("%s\n", results ? results : nj_error_message(failure));
+ *       *(bool *)context = true;
+ *     }
+ *
+ *     static void start(nj_client *client, nj_error **error) {
+ *       static const char source[] = "return ask('name').text";
+ *       nj_script *script = nj_script_new(client);
+ *       nj_queue *queue = nj_queue_new();
+ *       bool is_done = false;
+ *       if (nj_script_register(script, "ask", ask, NULL, error) == NJ_OK)
+ *         nj_task_release(nj_script_start_run(script, source, sizeof source - 1, NULL, queue, done, &is_done, error));
+ *       while (!*error && !is_done) {
+ *         nj_queue_poll(queue, 1);
+ *         if (!pending) continue;
+ *         static const char text[] = "{\"text\": \"Ada\"}";
+ *         nj_script_reply_return_json(pending, text, sizeof text - 1);
+ *         nj_script_reply_release(pending);
+ *         pending = NULL;
+ *       }
+ *       nj_script_free(script);
+ *       nj_queue_free(queue);
+ *     }
+ * @endcode
+ * ================================================================================================================== */
+
+/**
+ * Makes the deferred call return a value, given as JSON text.
+ *
+ * @return NJ_OK; NJ_CLOSED if the call has ended: it has a result, or the script no longer waits for it; NJ_DECODING if
+ *         `json` is not JSON; NJ_TOO_LARGE for 4 GiB or more; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_script_reply_return_json(nj_script_reply *reply, const char *json, size_t length);
+
+/**
+ * Makes the deferred call raise an error in the script.
+ *
+ * @param message copied; NULL and text that is not UTF-8 are replaced by a general message
+ * @return NJ_OK; NJ_CLOSED as for nj_script_reply_return_json; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_script_reply_fail(nj_script_reply *reply, const char *message);
+
+/** Releases a reply. If it has provided no result, the call raises an error. NULL is ignored. */
+NJ_API void nj_script_reply_release(nj_script_reply *reply);
 
 #ifdef __cplusplus
 }

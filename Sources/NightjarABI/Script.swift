@@ -89,7 +89,7 @@ private func change(
 }
 
 /// Runs `body` with the interpreter and converts an error to a status and an error handle.
-private func use(
+func use(
     _ script: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?,
     _ body: (Script) throws(NightjarError) -> Void
 ) -> nj_status {
@@ -111,7 +111,7 @@ public func nj_script_new(_ client: OpaquePointer?) -> OpaquePointer! {
 
 @_cdecl("nj_script_free") @implementation
 public func nj_script_free(_ script: OpaquePointer?) {
-    _ = Handle<ScriptBox>.take(script)
+    Handle<ScriptBox>.take(script)?.script?.cancelStartedRun()
 }
 
 @_cdecl("nj_script_set_sandboxed") @implementation
@@ -161,28 +161,6 @@ public func nj_script_set_time_limit(_ script: OpaquePointer?, _ seconds: Double
     change(script) { settings throws(NightjarError) in settings.limits.time = try limit(seconds) }
 }
 
-@_cdecl("nj_script_run") @implementation
-public func nj_script_run(
-    _ script: OpaquePointer?, _ source: UnsafePointer<CChar>?, _ length: Int, _ name: UnsafePointer<CChar>?,
-    _ outError: UnsafeMutablePointer<OpaquePointer?>?
-) -> nj_status {
-    use(script, outError) { script throws(NightjarError) in
-        let source = try required(source, "source")
-        guard length >= 0 else {
-            throw NightjarError(.invalidArgument, "length must be at most SSIZE_MAX; was a negative number passed?")
-        }
-        let name = name == nil ? "script" : try required(text(name), "name")
-        try script.run(Array(UnsafeRawBufferPointer(start: source, count: length)), name: name)
-    }
-}
-
-@_cdecl("nj_script_run_file") @implementation
-public func nj_script_run_file(
-    _ script: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
-) -> nj_status {
-    use(script, outError) { script throws(NightjarError) in try script.runFile(required(text(path), "path")) }
-}
-
 @_cdecl("nj_script_interrupt") @implementation
 public func nj_script_interrupt(_ script: OpaquePointer?) {
     Handle<ScriptBox>.borrow(script)?.script?.interrupt()
@@ -227,4 +205,24 @@ public func nj_script_set_string(
 ) -> nj_status {
     guard length >= 0, bytes != nil || length == 0 else { return NJ_INVALID_ARGUMENT }
     return set(script, name, .string(Array(UnsafeRawBufferPointer(start: bytes, count: length))))
+}
+
+@_cdecl("nj_script_set_json") @implementation
+public func nj_script_set_json(
+    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> nj_status {
+    use(script, outError) { script throws(NightjarError) in
+        try script.setGlobal(required(text(name), "name"), jsonText: document(json, length))
+    }
+}
+
+@_cdecl("nj_script_get_json") @implementation
+public func nj_script_get_json(
+    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+) -> UnsafeMutablePointer<CChar>? {
+    reporting(to: outError) { () throws(NightjarError) in
+        let script = try required(Handle<ScriptBox>.borrow(script), "script").prepared()
+        return try script.globalText(required(text(name), "name")).take()
+    }
 }

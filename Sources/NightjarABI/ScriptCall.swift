@@ -1,4 +1,5 @@
 import CNightjar
+import NightjarHTTP
 import NightjarHandles
 import NightjarLua
 
@@ -36,6 +37,11 @@ public func nj_script_call_string(
     return bytes?.baseAddress?.assumingMemoryBound(to: CChar.self)
 }
 
+@_cdecl("nj_script_call_json") @implementation
+public func nj_script_call_json(_ call: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    Handle<ScriptCall>.borrow(call)?.lendJSON(index)
+}
+
 @_cdecl("nj_script_call_return_nil") @implementation
 public func nj_script_call_return_nil(_ call: OpaquePointer?) {
     Handle<ScriptCall>.borrow(call)?.returnNil()
@@ -62,7 +68,45 @@ public func nj_script_call_return_string(_ call: OpaquePointer?, _ bytes: Unsafe
     Handle<ScriptCall>.borrow(call)?.returnString(UnsafeRawBufferPointer(start: bytes, count: length))
 }
 
+@_cdecl("nj_script_call_return_json") @implementation
+public func nj_script_call_return_json(
+    _ call: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int
+) -> nj_status {
+    setting { () throws(NightjarError) in
+        try required(Handle<ScriptCall>.borrow(call), "call").returnJSON(text: document(json, length))
+    }
+}
+
 @_cdecl("nj_script_call_fail") @implementation
 public func nj_script_call_fail(_ call: OpaquePointer?, _ message: UnsafePointer<CChar>?) {
-    Handle<ScriptCall>.borrow(call)?.fail(text(message) ?? "the host function failed")
+    Handle<ScriptCall>.borrow(call)?.fail(text(message) ?? failed)
 }
+
+@_cdecl("nj_script_call_defer") @implementation
+public func nj_script_call_defer(_ call: OpaquePointer?) -> OpaquePointer? {
+    Handle<ScriptCall>.borrow(call)?.deferResult().map { Handle.make($0) }
+}
+
+// MARK: Replies
+
+@_cdecl("nj_script_reply_return_json") @implementation
+public func nj_script_reply_return_json(
+    _ reply: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int
+) -> nj_status {
+    setting { () throws(NightjarError) in
+        try required(Handle<ScriptReply>.borrow(reply), "reply").returnJSON(text: document(json, length))
+    }
+}
+
+@_cdecl("nj_script_reply_fail") @implementation
+public func nj_script_reply_fail(_ reply: OpaquePointer?, _ message: UnsafePointer<CChar>?) -> nj_status {
+    setting { () throws(NightjarError) in
+        try required(Handle<ScriptReply>.borrow(reply), "reply").fail(text(message) ?? failed)
+    }
+}
+
+@_cdecl("nj_script_reply_release") @implementation
+public func nj_script_reply_release(_ reply: OpaquePointer?) { Handle<ScriptReply>.release(reply) }
+
+/// The message of a host function that gives no valid one.
+private let failed = "the host function failed"

@@ -36,6 +36,7 @@ final class Engine: @unchecked Sendable {
     /// Created on first use.
     private(set) lazy var descriptors = Descriptors(queue)
     private(set) lazy var workers = Workers(queue)
+    private(set) lazy var waiter = EventWaiter(queue)
     /// Log lines of this state's clients that have not been delivered.
     private var lines: Deque<(log: Int64, line: LogSink.Line)> = []
     /// The line that C borrows.
@@ -154,6 +155,9 @@ final class Engine: @unchecked Sendable {
         return count
     }
 
+    /// Whether the next poll reports a wait at once.
+    var hasEnded: Bool { firstEnded < ended.count }
+
     /// Fails the calls in flight in a forked child. The threads that would complete them exist only in the parent.
     private func failAfterFork() {
         while let future = inFlight.last {
@@ -184,9 +188,11 @@ final class Engine: @unchecked Sendable {
         temporaries.removeAll()
         if isForked {
             workers.leave()
+            waiter.leave()
         } else {
             descriptors.close()
             workers.close()
+            waiter.close()
         }
         queue.close()
         subrequests.close()
@@ -228,6 +234,9 @@ public func njl_engine_next_line(_ engine: OpaquePointer?, _ line: UnsafeMutable
     line?.pointee = next
     return true
 }
+
+@_cdecl("njl_engine_has_ended") @implementation
+public func njl_engine_has_ended(_ engine: OpaquePointer?) -> Bool { Handle<Engine>.borrow(engine)?.hasEnded ?? false }
 
 @_cdecl("njl_engine_wake") @implementation
 public func njl_engine_wake(_ engine: OpaquePointer?) {

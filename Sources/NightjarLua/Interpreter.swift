@@ -70,7 +70,7 @@ public final class Interpreter {
     private func execute(_ kind: njl_source, _ text: [UInt8], name: [UInt8]?) throws(NightjarError) {
         njl_script_catch_interrupt(script.state)
         defer { njl_script_release_interrupt() }
-        try script.execute(kind, text, name: name)
+        try script.execute(ScriptChunk(kind, text, name: name), wantsResults: false)
     }
 
     /// Whether SIGINT has interrupted a script of this process.

@@ -12,7 +12,10 @@ public final class Script: @unchecked Sendable {
     /// The functions that the state refers to. Kept even if a name is registered again, because the script may still
     /// hold the old function.
     private var functions: [HostFunction] = []
-    private var isRunning = false
+    /// Whether a run is in progress, or a value is exchanged.
+    private(set) var isRunning = false
+    /// The run in progress that ``startRun(_:name:on:finished:)`` or ``startInvoke(_:_:on:finished:)`` has started.
+    private weak var startedRun: QueueWork?
 
     /// Creates a script.
     ///
@@ -91,6 +94,51 @@ public final class Script: @unchecked Sendable {
         try check(value.withC { value in withUnsafePointer(to: value) { njl_script_set_value(state, name, $0) } })
     }
 
+    /// Sets a global to a value of JSON. Null becomes `nil`, but nightjar.null inside of tables.
+    ///
+    /// - Throws: `script` if the memory limit is reached; `invalid_request` if a number is infinite or NaN.
+    public func setGlobal(_ name: String, json: JSONValue) throws(NightjarError) {
+        let text = try json.encoded()
+        try check(text.withUnsafeReadableBytes { set(name, validJSON: $0) })
+    }
+
+    /// Sets a global to a value of JSON, given as text.
+    ///
+    /// - Throws: `decoding` if the text is not JSON; `script` if the memory limit is reached.
+    package func setGlobal(_ name: String, jsonText: UnsafeRawBufferPointer) throws(NightjarError) {
+        try JSONValue.check(jsonText)
+        try check(set(name, validJSON: jsonText))
+    }
+
+    private func set(_ name: String, validJSON text: UnsafeRawBufferPointer) -> Bool {
+        var value = njl_value()
+        value.kind = NJL_JSON
+        value.bytes = njl_bytes(text)
+        return exchanging { njl_script_set_value(state, name, &value) }
+    }
+
+    /// Returns a global as a value of JSON; null if there is none. Metamethods are not called.
+    ///
+    /// Between two runs, the limits of a run apply.
+    ///
+    /// - Throws: `script` if JSON cannot represent the value or a limit is reached.
+    public func global(_ name: String) throws(NightjarError) -> JSONValue { try globalText(name).value() }
+
+    /// Returns the JSON text of a global.
+    package func globalText(_ name: String) throws(NightjarError) -> ScriptText {
+        var message: UnsafeMutablePointer<CChar>?
+        let text = exchanging { njl_script_get_json(state, name, &message) }
+        return try ScriptText(text, or: message)
+    }
+
+    /// Calls `body`, during which finalizers of the script may call host functions. These cannot run the script.
+    private func exchanging<Result>(_ body: () -> Result) -> Result {
+        let wasRunning = isRunning
+        isRunning = true
+        defer { isRunning = wasRunning }
+        return body()
+    }
+
     private func check(_ isSet: Bool) throws(NightjarError) {
         if !isSet { throw NightjarError(.script, "not enough memory") }
     }
@@ -103,42 +151,83 @@ public final class Script: @unchecked Sendable {
     /// - Throws: `script` if the chunk fails, with a traceback in the message if there is one; `reentrant` if the
     ///   script is already running.
     public func run(_ source: [UInt8], name: String = "script") throws(NightjarError) {
-        try execute(NJL_FROM_TEXT, source, name: Array("=\(name)".utf8))
+        try execute(ScriptChunk(source, name: name), wantsResults: false)
     }
 
     public func run(_ source: String, name: String = "script") throws(NightjarError) {
         try run(Array(source.utf8), name: name)
     }
 
+    /// Runs a Lua chunk as ``run(_:name:)-(String,_)`` does, and returns its results as an array of JSON. A result that is
+    /// nil becomes null.
+    ///
+    /// - Throws: also `script` if JSON cannot represent a result.
+    public func evaluate(_ source: String, name: String = "script") throws(NightjarError) -> JSONValue {
+        try evaluate(ScriptChunk(Array(source.utf8), name: name)).value()
+    }
+
+    /// Calls a global function of the script as ``run(_:name:)-(String,_)`` runs a chunk, and returns its results as an
+    /// array of JSON. Metamethods of the globals are not called.
+    ///
+    /// - Parameter arguments: null becomes `nil`, but nightjar.null inside of tables.
+    /// - Throws: `script` if there is no such function, if it fails, or if JSON cannot represent a result; `reentrant`
+    ///   if the script is already running; `invalid_request` if a number is infinite or NaN.
+    public func invoke(_ function: String, _ arguments: JSONValue...) throws(NightjarError) -> JSONValue {
+        try evaluate(ScriptChunk(function: function, arguments)).value()
+    }
+
     /// Runs a Lua file. Returns when the file's chunk and the tasks that it spawned have ended.
     ///
     /// - Parameter path: nil: standard input.
     public func runFile(_ path: String?) throws(NightjarError) {
-        try execute(NJL_FROM_FILE, [], name: path.map { Array($0.utf8) })
+        try execute(ScriptChunk(file: path), wantsResults: false)
     }
 
+    /// Returns the results of a run as JSON text.
+    package func evaluate(_ chunk: ScriptChunk) throws(NightjarError) -> ScriptText {
+        guard let results = try execute(chunk, wantsResults: true) else {
+            throw NightjarError(.script, "not enough memory")
+        }
+        return results
+    }
+
+    /// - Returns: the results; nil if they are not wanted.
     @discardableResult
-    func execute(_ kind: njl_source, _ text: [UInt8], name: [UInt8]?) throws(NightjarError) -> njl_run_status {
+    package func execute(_ chunk: ScriptChunk, wantsResults: Bool) throws(NightjarError) -> ScriptText? {
+        try begin(nil)
+        defer { end() }
+        var (results, message): (UnsafeMutablePointer<CChar>?, UnsafeMutablePointer<CChar>?)
+        let status = chunk.withC(wantsResults: wantsResults) { njl_script_run(state, $0, &results, &message) }
+        guard status != NJL_FAILED, results == nil else {
+            return try ScriptText(status == NJL_FAILED ? nil : results, or: message)
+        }
+        return nil
+    }
+
+    /// Begins a run.
+    ///
+    /// - Parameter work: the work that starts the run; nil: the caller waits for its end.
+    /// - Throws: `reentrant` if the script is running.
+    func begin(_ work: QueueWork?) throws(NightjarError) {
         guard !isRunning else {
             throw NightjarError(
-                .reentrant, "the script is already running; it cannot be run by a function that it calls")
+                .reentrant,
+                startedRun == nil
+                    ? "the script is already running; it cannot be run by a function that it calls"
+                    : "the script is already running; wait for the end of the run that was started")
         }
         isRunning = true
-        defer { isRunning = false }
-        var message: UnsafeMutablePointer<CChar>?
-        defer { njl_script_free_text(message) }
-        let status = text.withUnsafeBytes { text in
-            let bytes = njl_bytes(text)
-            guard let name else { return njl_script_run(state, kind, bytes, nil, &message) }
-            return (name.map(CChar.init(bitPattern:)) + [0]).withUnsafeBufferPointer {
-                njl_script_run(state, kind, bytes, $0.baseAddress, &message)
-            }
-        }
-        guard status != NJL_FAILED else {
-            throw NightjarError(.script, message.map { String(cString: $0) } ?? "not enough memory")
-        }
-        return status
+        startedRun = work
+        njl_script_prepare(state)
     }
+
+    func end() {
+        isRunning = false
+        startedRun = nil
+    }
+
+    /// Cancels the run in progress that was started on a queue, if there is one.
+    package func cancelStartedRun() { startedRun?.cancel() }
 
     /// Ends the run in progress with an error that the script cannot catch. See ``ScriptLimits/isInterruptible`` for
     /// computations. Callable from any thread. Does nothing if the script is not running.

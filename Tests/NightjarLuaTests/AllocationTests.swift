@@ -101,6 +101,49 @@ import Testing
         }
     }
 
+    /// Results, globals and arguments as JSON.
+    @Test(arguments: [false, true]) func exchangedValuesSurvive(isSandboxed: Bool) throws {
+        let value: JSONValue = ["empty": [], "list": [1, .null, ["a": "text"]]]
+        for failing in [Allocations.Failing.allFrom, .one] {
+            try Allocations.fail(failing, in: "", isSandboxed: isSandboxed) { script in
+                try script.register("echo") { call in
+                    do throws(NightjarError) {
+                        try call.returnJSON(try call.json(0))
+                    } catch {
+                        call.fail(error.message)
+                    }
+                }
+                try script.setGlobal("value", json: value)
+                let (global, results) = (try script.global("value"), try script.evaluate("return echo(value), 1"))
+                let invoked = try script.invoke("echo", value)
+                #expect(global == value && results == [value, 1] && invoked == [value])
+                #expect(throws: NightjarError.self) { try script.evaluate("return {pairs}") }
+            }
+        }
+    }
+
+    /// Runs on a queue, with a host function that defers its result.
+    @Test func runsOnAQueueSurvive() throws {
+        let queue = CompletionQueue()
+        for failing in [Allocations.Failing.allFrom, .one] {
+            try Allocations.fail(failing, in: "") { script in
+                nonisolated(unsafe) var replies: [ScriptReply] = []
+                let ended = Mutex<Result<JSONValue, NightjarError>?>(nil)
+                try script.register("later") { call in call.deferResult().map { replies.append($0) } }
+                let source = "local task = require('nightjar').spawn(later) return later(), task:join()"
+                try script.startRun(source, on: queue) { result in ended.withLock { $0 = result } }
+                while ended.withLock({ $0 }) == nil {
+                    queue.poll(timeout: .seconds(1))
+                    for reply in replies { try? reply.returnJSON([1]) }
+                    replies = []
+                }
+                let results = try ended.withLock { $0 }?.get()
+                #expect(results == [[1], [1]])
+            }
+        }
+        queue.close()
+    }
+
     // MARK: Tasks
 
     private static let waits = """

@@ -294,8 +294,10 @@ void njl_push_copy(lua_State *L, int table) NJL_RAISES;
 
 /* function.c */
 void njl_push_function(lua_State *L, njl_function *function) NJL_RAISES;
-void njl_push_value(lua_State *L, const njl_value *value) NJL_RAISES;
 
+/* value.c */
+void njl_open_values(lua_State *L) NJL_RAISES; /* prepares the state for JSON and its errors; may be called again */
+void njl_push_value(lua_State *L, const njl_value *value) NJL_RAISES;
 njl_value njl_value_at(lua_State *L, int index) NJL_RAISES;
 
 #endif

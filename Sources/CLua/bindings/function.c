@@ -3,10 +3,13 @@
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
+#include "core/failure.h"
 #include "core/host.h"
 #include "core/metatable.h"
+#include "core/wait.h"
 #include "bindings/bindings.h"
 #include "njl_functions.h"
+#include "njl_future.h"
 #include "njl_types.h"
 
 /* The results of a call. The userdata is created before the call, so that the results are released if pushing them
@@ -24,36 +27,49 @@ static int results_gc(lua_State *L) {
   return 0;
 }
 
-njl_value njl_value_at(lua_State *L, int index) {
-  njl_value value = {.kind = NJL_OTHER};
-  switch (lua_type(L, index)) {
-  case LUA_TNIL: value.kind = NJL_NIL; break;
-  case LUA_TBOOLEAN:
-    value.kind = NJL_BOOLEAN;
-    value.boolean = lua_toboolean(L, index);
-    break;
-  case LUA_TNUMBER:
-    value.kind = lua_isinteger(L, index) ? NJL_INTEGER : NJL_NUMBER;
-    value.integer = lua_tointeger(L, index);
-    value.number = lua_tonumber(L, index);
-    break;
-  case LUA_TSTRING:
-    value.kind = NJL_STRING;
-    value.bytes.data = lua_tolstring(L, index, &value.bytes.length);
-    break;
+/* The wait for the result of a deferred call. */
+typedef struct call_wait {
+  njl_wait wait;
+  const results *made; /* on the stack of the waiting function */
+} call_wait;
+
+/* Pushes the results of the call, or raises its error. */
+static int finish(lua_State *L, const results *made) {
+  njl_value failure;
+  size_t returned = njl_results_count(made->handle, &failure);
+  if (failure.kind == NJL_STRING) {
+    luaL_where(L, 1);
+    njl_push_value(L, &failure);
+    lua_concat(L, 2);
+    return lua_error(L);
   }
-  return value;
+  if (returned > INT_MAX / 2) return luaL_error(L, "too many results");
+  luaL_checkstack(L, (int)returned + LUA_MINSTACK, "too many results");
+  for (size_t index = 0; index < returned; index++) {
+    njl_value value = njl_results_value(made->handle, index);
+    njl_push_value(L, &value);
+  }
+  return (int)returned;
 }
 
-void njl_push_value(lua_State *L, const njl_value *value) {
-  switch (value->kind) {
-  case NJL_BOOLEAN: lua_pushboolean(L, value->boolean); break;
-  case NJL_INTEGER: lua_pushinteger(L, value->integer); break;
-  case NJL_NUMBER: lua_pushnumber(L, value->number); break;
-  case NJL_STRING: lua_pushlstring(L, value->bytes.data, value->bytes.length); break;
-  case NJL_NIL:
-  case NJL_OTHER: lua_pushnil(L); break;
-  }
+static int settled(lua_State *L, int status, lua_KContext context) {
+  (void)status;
+  call_wait *self = (call_wait *)context;
+  njl_check_work(L, &self->wait);
+  return finish(L, self->made);
+}
+
+static int await(lua_State *L, const results *made) {
+  njl_host *host = njl_host_open(L);
+  njl_open_values(L);
+  call_wait *self = (call_wait *)njl_wait_push_sized(L, host, sizeof *self);
+  self->made = made;
+  njl_reply *error = njl_error_push(L);
+  self->wait.call = njl_results_await(host->engine, made->handle, &self->wait, &error->wait.call);
+  if (self->wait.call == NULL) return lua_error(L);
+  host->calls++;
+  lua_pop(L, 1);
+  return njl_await(L, &self->wait, settled);
 }
 
 /* Calls the function in the upvalue. */
@@ -68,23 +84,9 @@ static int call(lua_State *L) {
   lua_setmetatable(L, -2);
   njl_own(L);
 
-  njl_value failure;
-  size_t returned = 0;
   njl_function *function = lua_touserdata(L, lua_upvalueindex(1));
-  made->handle = njl_function_call(function, arguments, (size_t)count, &returned, &failure);
-  if (failure.kind == NJL_STRING) {
-    luaL_where(L, 1);
-    njl_push_value(L, &failure);
-    lua_concat(L, 2);
-    return lua_error(L);
-  }
-  if (returned > INT_MAX / 2) return luaL_error(L, "too many results");
-  luaL_checkstack(L, (int)returned, "too many results");
-  for (size_t index = 0; index < returned; index++) {
-    njl_value value = njl_results_value(made->handle, index);
-    njl_push_value(L, &value);
-  }
-  return (int)returned;
+  made->handle = njl_function_call(function, (njl_arguments *)L, arguments, (size_t)count);
+  return njl_results_are_deferred(made->handle) ? await(L, made) : finish(L, made);
 }
 
 void njl_push_function(lua_State *L, njl_function *function) {

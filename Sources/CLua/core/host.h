@@ -58,6 +58,8 @@ struct njl_host {
   njl_task root; /* the current task while no task of the host is running */
   /* the main task of njl_script_run; NULL: no run is in progress, or a stock interpreter runs the state */
   njl_task *script;
+  bool was_idle;   /* the last turn of the loop found nothing to do */
+  bool is_stepped; /* the run in progress is made in steps: the outermost turns of the loop do not wait */
   njl_moment limit;                         /* when the run in progress is stopped; NJL_NEVER: no limit */
   uint64_t instructions, most_instructions; /* executed in the run in progress, and the limit; 0: no limit */
   uint64_t burst, longest_burst;            /* executed since the last wait, and the limit; 0: no limit */

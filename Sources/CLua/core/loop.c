@@ -61,23 +61,22 @@ static bool expire_timers(njl_host *host) {
   return is_due;
 }
 
-/* Collects the calls that have ended or have another event. If `is_idle`, waits for the first event, until a deadline
+double njl_idle_time(const njl_host *host) {
+  njl_moment next = host->limit;
+  /* A virtual clock stands still while a call is in flight. */
+  bool has_timers = host->timers != NULL && host->clock == NULL;
+  if (has_timers && host->timers->deadline < next) next = host->timers->deadline;
+  if (next == NJL_NEVER) return -1;
+  njl_moment now = njl_now();
+  return next > now ? (double)(next - now) * 1e-9 : 0;
+}
+
+/* Collects the calls that have ended or have another event. If `waits`, waits for the first event, until a deadline
  * passes or njl_engine_wake is called. */
-static void poll(njl_host *host, bool is_idle) {
+static void poll(njl_host *host, bool waits) {
   enum { BATCH = 64 };
   njl_wait *ended[BATCH];
-  double timeout = 0;
-  if (is_idle) {
-    timeout = -1;
-    njl_moment next = host->limit;
-    /* A virtual clock stands still while a call is in flight. */
-    bool has_timers = host->timers != NULL && host->clock == NULL;
-    if (has_timers && host->timers->deadline < next) next = host->timers->deadline;
-    if (next != NJL_NEVER) {
-      njl_moment now = njl_now();
-      timeout = next > now ? (double)(next - now) * 1e-9 : 0;
-    }
-  }
+  double timeout = waits ? njl_idle_time(host) : 0;
   size_t count;
   do {
     count = njl_engine_poll(host->engine, timeout, ended, BATCH);
@@ -88,6 +87,7 @@ static void poll(njl_host *host, bool is_idle) {
 
 bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->engine == NULL) return false;
+  host->was_idle = false;
   host->burst = 0; /* The script has reached a wait. */
   njl_charge(host, 0);
   njl_take_interrupt(host, false);
@@ -103,7 +103,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
     }
   }
   if (is_idle && host->subrequests > 0 && njl_break_cycle(host)) is_idle = false;
-  if (is_idle || host->calls > 0) poll(host, is_idle);
+  if (is_idle || host->calls > 0) poll(host, is_idle && !(host->is_stepped && host->nested == 1));
   if (is_idle) expire_timers(host);
   if (host->listeners > 0) {
     host->ask_logins(L, host);
@@ -112,25 +112,32 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (host->follows && most > 0) host->show_progress(L, host);
   if (host->run_subrequests != NULL) host->run_subrequests(L, host);
   /* Runs the tasks that are ready now. Tasks that become ready meanwhile run after the next poll. */
+  bool was_idle = is_idle && host->ready == 0;
   for (size_t left = host->ready < most ? host->ready : most; left > 0; left--) {
     njl_task *task = take_ready(host);
     if (task == NULL) break;
     njl_task_step(L, task);
   }
+  host->was_idle = was_idle; /* The tasks may have run nested turns. */
   return true;
 }
 
+void njl_advance(lua_State *L, njl_host *host, njl_task *task, njl_deadlock *deadlock) {
+  if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
+  if (njl_turn(L, host, SIZE_MAX)) return;
+  if (!deadlock->has_occurred) deadlock->stands_still = njl_is_deadlocked(host);
+  deadlock->has_occurred = true;
+  njl_task_cancel(task);
+}
+
+void njl_check_deadlock(lua_State *L, const njl_deadlock *deadlock) {
+  if (deadlock->has_occurred) njl_raise_deadlock(L, deadlock->stands_still);
+}
+
 void njl_run(lua_State *L, njl_host *host, njl_task *task) {
-  bool is_deadlock = false, stands_still = false;
-  while (task->state != NJL_ENDED) {
-    if (atomic_load(&host->is_stopped)) njl_task_cancel(task);
-    if (!njl_turn(L, host, SIZE_MAX)) {
-      if (!is_deadlock) stands_still = njl_is_deadlocked(host);
-      is_deadlock = true;
-      njl_task_cancel(task);
-    }
-  }
-  if (is_deadlock) njl_raise_deadlock(L, stands_still);
+  njl_deadlock deadlock = {0};
+  while (task->state != NJL_ENDED) njl_advance(L, host, task, &deadlock);
+  njl_check_deadlock(L, &deadlock);
 }
 
 bool njl_is_deadlocked(const njl_host *host) { return host->clock != NULL && host->timers != NULL; }

@@ -4,6 +4,7 @@
 #define NJL_STATE_H
 
 #include "core/host.h"
+#include "core/loop.h"
 #include "njl_script.h"
 
 /* State of warn(), as in lua.c. */
@@ -22,6 +23,8 @@ struct njl_script {
   size_t unseen;        /* allocated since the last check that the allocator requested */
   uint64_t allocations; /* number of allocations requested */
   bool has_arguments;   /* the table `arg` was set */
+  bool is_running;      /* from njl_script_prepare to the end of the run */
+  njl_deadlock deadlock; /* of the run in steps */
   int exit_status;      /* returned by the last program that ran without an error */
   njl_warnings warnings;
 };

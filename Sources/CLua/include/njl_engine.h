@@ -16,6 +16,8 @@ void njl_engine_free(njl_engine *engine);
  * calls that have ended or have another event to `ended`, at most `capacity`, and returns their number. If the number
  * equals `capacity`, more waits may have events. */
 size_t njl_engine_poll(njl_engine *engine, double timeout, njl_wait **ended, size_t capacity);
+/* Returns whether the next poll returns at once, because a call has ended or has another event. */
+bool njl_engine_has_ended(const njl_engine *engine);
 /* Makes the current or the next poll return. Callable from any thread. */
 void njl_engine_wake(njl_engine *engine);
 /* Removes temporary files and creates no further ones. Called when the process is about to exit. */

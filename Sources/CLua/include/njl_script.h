@@ -32,16 +32,35 @@ typedef enum njl_source {
   NJL_FROM_FILE,   /* the file `name`; NULL: standard input */
   NJL_FROM_MODULE, /* require(name), stored in a global; `name` may be "global=module" */
   NJL_FROM_PROGRAM, /* require(name), called with the arguments in `text`, each followed by a NUL */
+  NJL_FROM_GLOBAL,  /* the global function `name`, called with the elements of `text`, a JSON array; empty: none */
 } njl_source;
+
+/* The function of a run. */
+typedef struct njl_call {
+  njl_source source;
+  njl_bytes text;
+  const char *name;
+  bool wants_results; /* the run fails if JSON cannot represent a result */
+} njl_call;
 
 typedef enum njl_run_status {
   NJL_RAN,
   NJL_FAILED, /* the message contains the reason */
+  NJL_WAITS,  /* njl_script_step: the run has not ended */
 } njl_run_status;
 
-/* Runs a chunk until the chunk and its tasks have ended. On NJL_FAILED, `*message` is a text to free with
- * njl_script_free_text; NULL: out of memory. */
-njl_run_status njl_script_run(njl_script *script, njl_source source, njl_bytes text, const char *name, char **message);
+/* Resets the limits and the interrupt. Must be called before each run. An interrupt ends the run from now on. */
+void njl_script_prepare(njl_script *script);
+/* Runs a function until it and its tasks have ended. On NJL_FAILED, `*message` is a text to free with
+ * njl_script_free_text; NULL: out of memory. On NJL_RAN, `*results` is a JSON array, to be freed in the same way; NULL
+ * if the results are not wanted. */
+njl_run_status njl_script_run(njl_script *script, const njl_call *call, char **results, char **message);
+/* Runs a function in steps, which do not wait unless a coroutine that cannot yield waits. The first step starts the run;
+ * `call->text` and `call->name` are read only then. Returns NJL_WAITS with the time in seconds after which the next step
+ * must follow, or earlier if the engine's queue has an event; negative: no limit. All steps are made by one thread at a
+ * time. The results are those of njl_script_run. */
+njl_run_status njl_script_step(njl_script *script, const njl_call *call, bool is_first, double *wait, char **results,
+                               char **message);
 /* Returns the integer that the last NJL_FROM_PROGRAM run without an error returned; 0 if it returned none. */
 int njl_script_exit_status(const njl_script *script);
 void njl_script_free_text(char *text);
@@ -55,6 +74,9 @@ njl_engine *njl_script_engine(const njl_script *script);
 /* These functions set a global. They return false if out of memory. `function` must live as long as the script. */
 bool njl_script_set_function(njl_script *script, const char *name, njl_function *function);
 bool njl_script_set_value(njl_script *script, const char *name, const njl_value *value);
+/* Returns a global as JSON text, to be freed with njl_script_free_text. On failure, returns NULL and sets `*message` as
+ * njl_script_run does. */
+char *njl_script_get_json(njl_script *script, const char *name, char **message);
 
 struct lua_State;
 /* Opens the library nightjar.command.session (session.c). A lua_CFunction. */

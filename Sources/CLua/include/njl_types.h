@@ -49,6 +49,7 @@ typedef enum njl_value_kind {
   NJL_NUMBER,
   NJL_STRING,
   NJL_OTHER, /* a table, a function and so on */
+  NJL_JSON,  /* for Lua only: `bytes` is valid JSON; null becomes nil */
 } njl_value_kind;
 
 typedef struct njl_value {

@@ -25,7 +25,12 @@ static int null_to_string(lua_State *L) {
   return 1;
 }
 
-static void open_values(lua_State *L) {
+void njl_json_prepare(lua_State *L) {
+  bool is_ready = lua_rawgetp(L, LUA_REGISTRYINDEX, &mark_key) != LUA_TNIL;
+  lua_pop(L, 1);
+  if (is_ready) return;
+  njl_json_open_decode(L);
+  njl_json_open_encode(L);
   lua_newuserdatauv(L, 0, 0);
   lua_createtable(L, 0, 3);
   lua_pushliteral(L, "nightjar.null");
@@ -123,8 +128,6 @@ static int encode(lua_State *L) {
 void njl_json_open(lua_State *L) {
   static const luaL_Reg functions[] = {
       {"decode", decode}, {"encode", encode}, {"pointer", njl_json_pointer}, {NULL, NULL}};
-  open_values(L);
-  njl_json_open_decode(L);
-  njl_json_open_encode(L);
+  njl_json_prepare(L);
   luaL_newlib(L, functions);
 }

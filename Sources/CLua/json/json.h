@@ -17,7 +17,9 @@
 
 #include "core/annotations.h"
 
-/* Pushes the table nightjar.json. Must be called before the functions below. */
+/* Prepares the state for the functions below. Has no effect if the state is prepared. */
+void njl_json_prepare(lua_State *L) NJL_RAISES;
+/* Pushes the table nightjar.json, and prepares the state. */
 void njl_json_open(lua_State *L) NJL_RAISES;
 /* Pushes nightjar.null. */
 void njl_json_push_null(lua_State *L);

@@ -270,6 +270,21 @@ public final class CompletionQueue: @unchecked Sendable {
     /// The time in nanoseconds after which a poll starts no further event.
     private static let longestRun: Int64 = 10_000_000
 
+    /// Waits until an event is pending, without running it.
+    ///
+    /// - Parameter timeout: The maximum wait; nil: no limit.
+    package func waitForEvent(timeout: Duration?) {
+        monitor.lock()
+        let deadline = timeout.map { Monitor.deadline(after: $0) }
+        blockedPollers += 1
+        while !hasEvents, !isClosed {
+            monitor.wait(until: deadline)
+            if let deadline, deadline.hasPassed { break }
+        }
+        blockedPollers -= 1
+        monitor.unlock()
+    }
+
     /// Makes the current or next waiting `poll` return.
     public func wake() {
         var events = [QueueEvent.wake]

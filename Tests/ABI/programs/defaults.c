@@ -558,8 +558,12 @@ static void look(void *context, nj_script_call *call) {
   nj_script_call_return_string(call, NULL, 1);
 }
 
+static void script_done(void *context, nj_task *task, const char *results, const nj_error *error) {
+  (void)context, (void)task, (void)results, (void)error;
+}
+
 static nj_status run(nj_script *script, const char *source) {
-  return nj_script_run(script, source, strlen(source), NULL, NULL);
+  return nj_script_run(script, source, strlen(source), NULL, NULL, NULL);
 }
 
 static void scripts_have_the_documented_defaults(void) {
@@ -573,8 +577,8 @@ static void scripts_have_the_documented_defaults(void) {
   CHECK(nj_script_set_memory_limit(script, 0) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_time_limit(script, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_sandboxed(script, true) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_run_file(script, "/no/such/file.lua", NULL) == NJ_SCRIPT);
-  CHECK(nj_script_run(script, NULL, 0, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_run_file(script, "/no/such/file.lua", NULL, NULL) == NJ_SCRIPT);
+  CHECK(nj_script_run(script, NULL, 0, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   nj_script_free(script);
 
   /* 0 means no limit. */
@@ -712,7 +716,16 @@ static void after_fork_old_handles_fail(void) {
     /* scripts, used or not */
     for (int i = 0; i < 2; i++) {
       nj_script *one = i ? unused : script;
-      CHECK(run(one, "x = 2") == NJ_FORKED && nj_script_run_file(one, "/dev/null", NULL) == NJ_FORKED);
+      CHECK(run(one, "x = 2") == NJ_FORKED && nj_script_run_file(one, "/dev/null", NULL, NULL) == NJ_FORKED);
+      CHECK(nj_script_invoke(one, "type", "[1]", 3, NULL, NULL) == NJ_FORKED);
+      CHECK(nj_script_set_json(one, "x", "1", 1, NULL) == NJ_FORKED);
+      CHECK(!nj_script_get_json(one, "x", &error) && nj_error_kind(error) == NJ_FORKED);
+      nj_error_release(error);
+      nj_queue *of_child = nj_queue_new();
+      CHECK(!nj_script_start_run(one, "", 0, NULL, of_child, script_done, NULL, &error));
+      CHECK(nj_error_kind(error) == NJ_FORKED);
+      nj_error_release(error);
+      nj_queue_free(of_child);
       CHECK(nj_script_register(one, "look", look, NULL, NULL) == NJ_FORKED);
       CHECK(nj_script_set_boolean(one, "b", true) == NJ_FORKED && nj_script_set_integer(one, "i", 1) == NJ_FORKED);
       CHECK(nj_script_set_number(one, "n", 1) == NJ_FORKED && nj_script_set_string(one, "s", "", 0) == NJ_FORKED);

@@ -229,15 +229,34 @@ static void streams(nj_client *client, nj_queue *queue) {
   nj_request_free(request);
 }
 
-static void scripts(nj_client *client, const char *directory) {
+static void script_done(void *context, nj_task *task, const char *results, const nj_error *failure) {
+  (void)task;
+  CHECK(results != NULL && failure == NULL);
+  *(int *)context += 1;
+}
+
+static void scripts(nj_client *client, nj_queue *queue, const char *directory) {
   nj_script *script = nj_script_new(client);
-  SUCCEEDS(nj_script_run(script, "x = 1", 5, "test", &error) == NJ_OK);
+  SUCCEEDS(nj_script_run(script, "x = 1", 5, "test", NULL, &error) == NJ_OK);
   SUCCEEDS(nj_script_register(script, "f", function, NULL, &error) == NJ_OK);
   FILE *stream = fopen(file(directory, "x.lua"), "w");
   if (stream == NULL) return;
   fputs("x = 2", stream);
   fclose(stream);
-  SUCCEEDS(nj_script_run_file(script, file(directory, "x.lua"), &error) == NJ_OK);
+  SUCCEEDS(nj_script_run_file(script, file(directory, "x.lua"), NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_script_set_json(script, "y", "{}", 2, &error) == NJ_OK);
+  char *json = NULL;
+  SUCCEEDS((json = nj_script_get_json(script, "y", &error)) != NULL);
+  nj_text_free(json);
+  SUCCEEDS(nj_script_invoke(script, "type", "[1]", 3, NULL, &error) == NJ_OK);
+  int ended = 0;
+  nj_task *task = NULL;
+  SUCCEEDS((task = nj_script_start_run(script, "x = 3", 5, "test", queue, script_done, &ended, &error)) != NULL);
+  nj_task_release(task);
+  wait_for(queue, &ended, 1);
+  SUCCEEDS((task = nj_script_start_invoke(script, "type", "[1]", 3, queue, script_done, &ended, &error)) != NULL);
+  nj_task_release(task);
+  wait_for(queue, &ended, 2);
   nj_script_free(script);
 }
 
@@ -255,7 +274,7 @@ int main(int count, char **arguments) {
   caches(client, arguments[1]);
   network();
   cookies(arguments[1]);
-  scripts(client, arguments[1]);
+  scripts(client, queue, arguments[1]);
   nj_queue_free(queue);
   nj_client_free(client);
   FINISH();
