@@ -2260,6 +2260,17 @@ NJ_API nj_status nj_request_set_graphql(nj_request *request, const char *documen
 NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path);
 
 /**
+ * Sets the body to a part of a file, for example a part of a multipart upload to object storage. In other respects, it
+ * is like nj_request_set_body_file. Retries and redirects send the same part. The call fails with NJ_INVALID_REQUEST
+ * before anything is sent if the part is not within the file.
+ *
+ * @param offset the first byte to send, counted from 0. The size of the file is valid: the body is then empty
+ * @param length the number of bytes to send; -1: up to the end of the file when the call starts
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a negative offset and for a length below -1
+ */
+NJ_API nj_status nj_request_set_body_file_range(nj_request *request, const char *path, int64_t offset, int64_t length);
+
+/**
  * Sets the body to a copy of a form, sent as multipart/form-data. Files are read as by nj_request_set_body_file.
  *
  * @param form NULL: no body

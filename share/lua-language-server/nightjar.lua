@@ -951,7 +951,7 @@ function client:close() end
 ---@field form? table The body as a form. Content-Type is application/x-www-form-urlencoded unless the headers set one. Default: none.
 ---@field multipart? table The body as multipart/form-data: a list of { name =, value = }, { name =, file = path } or { name =, bytes =, filename = }. Default: none.
 ---@field body? string|function|{ each: function, length?: integer } The body, or a function that returns its parts and nil at the end. With stream = true, the call returns when the response has started, and a task of its own calls the function. Default: none.
----@field file? string The path of a file with the body. Default: none.
+---@field file? string|{ path: string, offset?: integer, length?: integer } The path of a file with the body, or a part of a file: offset and length in bytes. By default, the part ends where the file ends. Default: none.
 ---@field expect? integer|integer[] Statuses that are responses and not errors. Default: 200 to 299, and 304.
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: the client's.
 ---@field stream? boolean Whether the body is read in parts, by res:chunks(), res:lines(), res:ndjson() or res:events(), or written to a file by res:download(). Default: false.

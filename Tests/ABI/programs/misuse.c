@@ -113,6 +113,7 @@ static void null_handles_are_answered(void) {
   CHECK(nj_request_set_max_body(NULL, 1) == NJ_INVALID_ARGUMENT);
   nj_request_free(NULL);
   CHECK(nj_request_set_body_file(NULL, "x") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_file_range(NULL, "x", 0, -1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_body_form(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_add_form_field(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_compress(NULL, true) == NJ_INVALID_ARGUMENT);
@@ -390,6 +391,7 @@ static void texts_are_checked(void) {
     CHECK(nj_request_set_header(req, bad, "x") == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_add_header(req, "x", bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_set_body_file(req, bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_set_body_file_range(req, bad, 0, -1) == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_add_form_field(req, bad, "x") == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_add_form_field(req, "x", bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_form_add_text(form, bad, "x") == NJ_INVALID_ARGUMENT);
