@@ -1942,19 +1942,24 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
                                    nj_error **out_error);
 
 /**
- * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
- * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
+ * Logs out and blocks until the store, the cache on disk and the cookie file have been changed: removes the token, also
+ * from the store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
  * nj_client_set_token or nj_client_log_in is called, also after a restart. The passwords and certificates of
  * nj_config_set_on_challenge are forgotten; for this, the client need not have a login. Until then, the access_token and
  * refresh_token of the configuration are not used. Other clients of the store are logged out when they next refresh
  * their token. The server is not notified.
  *
- * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
- *         login; NJ_TIMEOUT after 180 seconds (after both errors, this client is logged out nevertheless); NJ_CANCELLED
+ * @param clear_cookies true: deletes the cookies of the login, also from the cookie file: the cookies that responses to
+ *                      its requests have set, and the cookies for the host of the base URL that no login's request has
+ *                      received, such as the cookie of a login page. Cookies that other logins have received are kept.
+ *                      For this, the client need not have a login.
+ * @return NJ_OK; NJ_STORAGE if the store, the cache or the cookie file could not be changed, so that another client may
+ *         still use the login; NJ_TIMEOUT after 180 seconds (after both errors, this client is logged out nevertheless); NJ_CANCELLED
  *         if another thread frees the client; NJ_INVALID_REQUEST if the client has no such login, or several and
  *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
+NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, bool clear_cookies,
+                                   nj_error **out_error);
 
 /** Shows the prompt of an interactive login to a person. `prompt` is borrowed until the callback returns. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
@@ -1997,15 +2002,15 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
 
 /**
  * Logs out as nj_client_log_out does, without blocking. The client is logged out when this function returns. `done`
- * is called from nj_queue_poll when the store and the cache on disk have been changed, or with NJ_STORAGE, NJ_TIMEOUT or
- * NJ_CANCELLED as for nj_client_log_out.
+ * is called from nj_queue_poll when the store, the cache on disk and the cookie file have been changed, or with
+ * NJ_STORAGE, NJ_TIMEOUT or NJ_CANCELLED as for nj_client_log_out.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return a task that the caller releases with nj_task_release (nj_task_cancel ends the wait and does not undo the
  *         logout), or NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as for nj_client_log_out; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
-                                         void *context, nj_error **out_error);
+NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, bool clear_cookies, nj_queue *queue,
+                                        nj_login_done_fn done, void *context, nj_error **out_error);
 
 /**
  * Changes the effect of certificate chains without a pinned key, for example to keep a program working whose pins are

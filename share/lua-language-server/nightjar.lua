@@ -849,8 +849,8 @@ function client:paginate(path, options) end
 ---@param token nightjar.token
 function client:set_token(token) end
 
----Removes the token, also from the store, and the cached responses of the login. The client stays logged out until the next login. Other clients of the store are logged out when they next refresh their token. Raises an error of the kind storage if the store or the cache could not be changed; this client is then also logged out.
----@param options? { scheme?: string }
+---Removes the token, also from the store, and the cached responses of the login. With clear_cookies, also deletes the cookies that responses to the login's requests have set, and the cookies for the host of base_url that no login has received. The client stays logged out until the next login. Other clients of the store are logged out when they next refresh their token. Raises an error of the kind storage if the store, the cache or the cookie file could not be changed; this client is then also logged out.
+---@param options? { scheme?: string, clear_cookies?: boolean }
 function client:log_out(options) end
 
 ---Logs in and waits for the result, at most 900 seconds. The grants device_code and authorization_code are interactive. Without prompt, prints the URL of the page, and opens the page in a browser if there is no code to enter.

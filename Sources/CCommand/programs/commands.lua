@@ -366,6 +366,7 @@ add("login", "Logs in as configured in the profile, for example with a device co
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })
 add("logout", "Logs out of a profile and deletes the stored login.", {
+  { "--clear-cookies", help = "also delete the cookies of the login" },
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })
 add("profiles", "Lists the profiles of the config file.", {

@@ -176,7 +176,9 @@ function profiles.options(name)
   check_names(("profile \"%s\""):format(name), profile, option_names())
   local options = {}
   for key, value in pairs(profile) do
-    local ok, resolved = pcall(resolve, name, key, value, (key == "auth" or key == "headers") and key or nil, is_secret(key, nil))
+    -- The option cookies has the path of a file, and no cookies.
+    local is_secret_name = key ~= "cookies" and is_secret(key, nil)
+    local ok, resolved = pcall(resolve, name, key, value, (key == "auth" or key == "headers") and key or nil, is_secret_name)
     if not ok then
       if profiles.is_problem(resolved) then resolved.base_url = type(profile.base_url) == "string" and profile.base_url or nil end
       error(resolved, 0)

@@ -20,7 +20,7 @@ njl_future *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wa
 /* Starts a logout. The logout is awaited, cancelled and abandoned like a call. Returns NULL and sets `*error` if the
  * logout could not start. */
 njl_future *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
-                              njl_future **error);
+                             bool clears_cookies, njl_future **error);
 /* Returns true once for each prompt: show the NJL_PROMPT_ fields that the outcome has to the user. */
 bool njl_login_prompts(njl_future *login);
 bool njl_login_has_failed(const njl_future *login);

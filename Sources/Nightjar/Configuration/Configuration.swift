@@ -51,7 +51,7 @@ public struct Configuration: Sendable {
     ///
     /// While a call waits for a decision, its total timeout runs, and during a TLS handshake also its connect timeout.
     /// Passwords and certificates are used again for later calls, in memory only, until the server rejects them or
-    /// ``Client/logOut(scheme:on:finished:)`` is called.
+    /// ``Client/logOut(scheme:clearingCookies:on:finished:)`` is called.
     public var onChallenge: Authentication.ChallengeHandler?
     /// Token providers by security scheme name. They replace the token source in ``auth``.
     public var tokenProviders: ExactDictionary<TokenProvider> = [:]
