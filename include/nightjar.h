@@ -3491,6 +3491,7 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
                                           nj_error **out_error);
 
 /**
+ *   next_header       the response header with the URL of the next page, also a relative one; implies the style "header"
  * Sets the rules for a connection of a GraphQL query: a list in pages (GraphQL Cursor Connections Specification). The
  * query selects pageInfo { endCursor hasNextPage } and nodes or edges of the list, and sets its argument after to a
  * variable. The items of the list are the nodes. Use nj_request_set_graphql with the same arguments for its POST request.

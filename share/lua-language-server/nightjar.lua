@@ -1068,6 +1068,7 @@ function client:close() end
 ---@field first? integer The number of the first page, 0 to 2,147,483,647. Default: 1.
 ---@field header? string The response header with the token. Without param and request_header, the header has the URL of the next page. Default: none.
 ---@field request_header? string The request header with the token. Default: none.
+---@field next_header? string The response header with the URL of the next page, absolute or relative. Implies the style header. Default: none.
 ---@field more? string JSON Pointer to a boolean that is true if there are more items. Default: detected.
 ---@field total? string JSON Pointer to the number of items. Default: detected.
 ---@field prefetch? integer Pages that are loaded in advance, 0 to 64. Default: 1.

@@ -1101,6 +1101,7 @@ return {
         "The response header with the token. Without param and request_header, the header has the URL of the next page.", default = "none" },
       { "request_header", "string", "The request header with the token.", default = "none" },
       { "more", "string", "JSON Pointer to a boolean that is true if there are more items.", default = "detected" },
+      { "next_header", "string", "The response header with the URL of the next page, absolute or relative. Implies the style header.", default = "none" },
       { "total", "string", "JSON Pointer to the number of items.", default = "detected" },
       { "prefetch", "integer", "Pages that are loaded in advance, 0 to 64.", default = "1" },
       { "max_pages", "integer", "Maximum number of pages. A longer list is an error.", default = "100,000" },
