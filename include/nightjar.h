@@ -1034,7 +1034,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *            and grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code"
  *            with authorize_url
  *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response:
- *            access_token_pointer, refresh_token_pointer, lifetime (seconds) or expiry (a date), token_type; refresh:
+ *            access_token_pointer, refresh_token_pointer, lifetime or expiry (a date), token_type; refresh:
  *            {url, method, json or form, token}, where token is the place of the refresh token. Without refresh, the
  *            client logs in again
  *
@@ -1058,6 +1058,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   refresh_token,
  *   expires_in
  *   skew             30 s        how long before its expiry a token is refreshed, at most a quarter of its lifetime
+ *   lifetime_unit    "seconds"   the unit of the lifetime in the responses of the server: "seconds" or "milliseconds"
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
  *   refresh_limit    5           the largest number of refreshes in 30 seconds. Calls that need a further refresh use
  *                                the current token, or fail with NJ_UNAUTHORIZED (for example if a server has rejected

@@ -1113,6 +1113,7 @@ function client:close() end
 ---@field refresh_token_pointer? string login: JSON Pointer to the refresh token. Default: "/refresh_token".
 ---@field lifetime? string login: JSON Pointer to the seconds until the token expires. Default: "/expires_in".
 ---@field expiry? string login: JSON Pointer to the moment when the token expires. Default: none.
+---@field lifetime_unit? "seconds"|"milliseconds" oauth2, login: the unit of the lifetime that the server reports. Default: "seconds".
 ---@field token_type? string login: JSON Pointer to the type of the token. Default: "/token_type".
 ---@field refresh? table login: the refresh call: url, method, json or form, and token (JSON Pointer to the refresh token in the body). Default: logs in again.
 ---@field access_token? string The first token, if the store has none. Default: none.

@@ -90,7 +90,7 @@ local secret_words = {
 -- The members of auth whose values are not secrets.
 local public = {}
 for name in ([[token_url device_url authorize_url type grant scope issuer store url method header query prefix access_token_pointer refresh_token_pointer
-  lifetime expiry token_type refresh client_auth client_id user skew refresh_timeout refresh_limit expires_in key_file
+  lifetime lifetime_unit expiry token_type refresh client_auth client_id user skew refresh_timeout refresh_limit expires_in key_file
   key_env]]):gmatch "[%w_]+" do public[name] = true end
 
 local function is_secret(name, place)

@@ -1154,6 +1154,8 @@ return {
       { "lifetime", "string", "login: JSON Pointer to the seconds until the token expires.", default = '"/expires_in"' },
       { "expiry", "string", "login: JSON Pointer to the moment when the token expires.", default = "none" },
       { "token_type", "string", "login: JSON Pointer to the type of the token.", default = '"/token_type"' },
+      { "lifetime_unit", '"seconds"|"milliseconds"',
+        "oauth2, login: the unit of the lifetime that the server reports.", default = '"seconds"' },
       { "refresh", "table",
         "login: the refresh call: url, method, json or form, and token (JSON Pointer to the refresh token in the body).", default = "logs in again" },
       { "access_token", "string", "The first token, if the store has none.", default = "none" },

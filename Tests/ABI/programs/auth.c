@@ -220,6 +220,23 @@ static void a_login_is_renewed_and_ended(void) {
   nj_client_free(client);
 }
 
+static void lifetimes_may_be_in_milliseconds(void) {
+  control("{\"reset\":true}");
+  nj_client *client = client_with(LOGIN, ",\"lifetime_unit\":\"milliseconds\",\"skew\":0");
+  CHECK(get(client, "/v1/me") == 200);
+  nj_client_free(client);
+  /* The demo API reports 60, which is 60 milliseconds here. */
+  client = client_with("{\"type\":\"login\",\"url\":\"/v1/auth/login\",\"skew\":0,\"lifetime_unit\":\"%s\","
+                       "\"json\":{\"email\":\"ada@example.org\",\"password\":\"moonlight\",\"expires_in\":60}}",
+                       "milliseconds");
+  int before = count("/auth/logins");
+  CHECK(get(client, "/v1/me") == 200);
+  usleep(100000);
+  CHECK(get(client, "/v1/me") == 200);
+  CHECK(count("/auth/logins") == before + 2);
+  nj_client_free(client);
+}
+
 static void a_store_is_shared(void) {
   control("{\"reset\":true}");
   char store[512];
@@ -594,6 +611,7 @@ int main(int count, char **words) {
   credentials_go_to_their_origin_alone();
   what_cannot_work_is_refused();
   a_login_is_renewed_and_ended();
+  lifetimes_may_be_in_milliseconds();
   a_store_is_shared();
   a_provider_answers_now_and_later();
   a_scheme_has_a_provider_of_its_own();
