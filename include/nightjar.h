@@ -561,6 +561,7 @@ NJ_API void nj_config_free(nj_config *config);
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
  *                                "budget": {"reserve": 10, "successes_per_retry": 10}}
  *   respect_retry_after          true or false
+ *   pause_header                 the name of a response header, or null: nj_config_set_pause_header
  *   wait_for_connectivity        seconds; 0 and false: calls do not wait
  *   allow_metered                true or false
  *   allow_constrained            true or false
@@ -1378,6 +1379,21 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
  */
 NJ_API nj_status nj_config_set_respect_retry_after(nj_config *config, bool respect);
 NJ_API nj_status nj_request_set_respect_retry_after(nj_request *request, bool respect);
+
+/**
+ * Names a response header with which the API requests a pause, such as "Backoff", also in successful responses. Its
+ * value is a number of seconds, which may have a fraction, or a date as in Retry-After. All calls to the origin are then
+ * held back for this time. For a call of a limit group, the calls of the group are held back instead. A success does
+ * not end the pause. nj_client_limits_json reports it.
+ *
+ * A pause lasts at most one day (86400 seconds). Invalid values and values above 30 days are ignored. A call that would
+ * be held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once with
+ * NJ_RATE_LIMITED. Requests without nj_request_set_respect_retry_after ignore the header.
+ *
+ * @param name NULL, the default: none
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if `name` is not the name of a header
+ */
+NJ_API nj_status nj_config_set_pause_header(nj_config *config, const char *name);
 
 /**
  * Limits the attempts of the request's calls in place of the client's limit. The other retry settings of the client

@@ -883,6 +883,7 @@ function client:close() end
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: connect 5, idle 30, total 300.
 ---@field retry? nightjar.retry_options|boolean|integer The retry policy. false: no retries; a number: the number of attempts. Default: 3 attempts.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. Retries and redirects wait. A 429 with a wait of at most retry.max_wait holds back all calls to the origin; a 503, or a 429 with a longer wait, holds back the calls for the same URL. false: the wait is only reported, as err.retry_after. Default: true.
+---@field pause_header? string The name of a response header with which the API requests a pause in seconds, such as Backoff, also in successful responses. All calls to the origin, or of the limit group, are held back, at most for one day. A call that would wait longer than retry.max_wait fails with rate_limited. Ignored with respect_retry_after = false. Default: none.
 ---@field lenient_line_endings? boolean Whether the lines of a response head may end with LF in place of CRLF, as some embedded devices send them. Default: false.
 ---@field http? nightjar.http_options The versions of HTTP.
 ---@field cache? boolean|nightjar.cache_options A cache by RFC 9111. true: 20 MiB in memory. Default: false.

@@ -848,6 +848,8 @@ return {
         "The retry policy. false: no retries; a number: the number of attempts.", default = "3 attempts" },
       { "respect_retry_after", "boolean",
         "Whether Retry-After is respected. Retries and redirects wait. A 429 with a wait of at most retry.max_wait holds back all calls to the origin; a 503, or a 429 with a longer wait, holds back the calls for the same URL. false: the wait is only reported, as err.retry_after.", default = "true" },
+      { "pause_header", "string",
+        "The name of a response header with which the API requests a pause in seconds, such as Backoff, also in successful responses. All calls to the origin, or of the limit group, are held back, at most for one day. A call that would wait longer than retry.max_wait fails with rate_limited. Ignored with respect_retry_after = false.", default = "none" },
       { "lenient_line_endings", "boolean",
         "Whether the lines of a response head may end with LF in place of CRLF, as some embedded devices send them.", default = "false" },
       { "http", "nightjar.http_options", "The versions of HTTP." },

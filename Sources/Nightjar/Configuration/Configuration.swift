@@ -63,6 +63,11 @@ public struct Configuration: Sendable {
     /// redirects wait for the time that the field specifies, and other calls to the origin or the resource are held
     /// back until then. If false, the field is only reported in errors.
     public var respectsRetryAfter = true
+    /// The name of a response field with which the API requests a pause in seconds, such as `Backoff`, also in successful
+    /// responses. All calls to the origin, or of the call's limit group, are then held back. A pause lasts at most one
+    /// day. Calls that would wait longer than ``RetrySettings/longestWait`` fail at once. Ignored where
+    /// ``respectsRetryAfter`` is false. Nil: none.
+    public var pauseHeader: String?
     /// How redirects are handled.
     public var redirect = RedirectSettings()
     /// Names of additional headers that carry credentials. Other sensitive headers are recognized by their names
