@@ -1058,8 +1058,8 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   access_token,    none        the first token, if the store has none
  *   refresh_token,
  *   expires_in
- *   skew             30 s        how long before its expiry a token is refreshed, at most a quarter of its lifetime
  *   lifetime_unit    "seconds"   the unit of the lifetime in the responses of the server: "seconds" or "milliseconds"
+ *   skew             30 s        how long before its expiry a token is refreshed, at most a quarter of its lifetime
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
  *   refresh_limit    5           the largest number of refreshes in 30 seconds. Calls that need a further refresh use
  *                                the current token, or fail with NJ_UNAUTHORIZED (for example if a server has rejected
@@ -3288,15 +3288,16 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
 NJ_API nj_catalog *nj_catalog_new(void);
 
 /**
- * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. Parts
- * that refer to other files are skipped with a note (nj_catalog_json). The option openapi_folder of
+ * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. A
+ * Swagger 2.0 document is converted; what cannot be converted is skipped with a note. Parts that refer to other files
+ * are skipped with a note (nj_catalog_json). The option openapi_folder of
  * nj_config_merge_json names another folder, for the option openapi and for nj_client_load_catalog.
  *
  * @param path the path of a file
  * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read;
  *         NJ_DECODING if it is neither JSON nor YAML (the message names the place); NJ_TOO_LARGE if the document and
  *         those that it refers to exceed a limit; NJ_INVALID_ARGUMENT, also if it is not an OpenAPI document of
- *         version 3; NJ_NO_MEMORY
+ *         version 3 or a Swagger document of version 2.0; NJ_NO_MEMORY
  */
 NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
 
@@ -3490,6 +3491,7 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  *   size_param, size  the query parameter for the page size, and its value (1 to 10000000)
  *   first             the number of the first page, 0 to 2147483647
  *   header            the response header with the token or the URL
+ *   next_header       the response header with the URL of the next page, also a relative one; implies the style "header"
  *   request_header    the request header for the token
  *   item              JSON Pointer to the item within an element of the list; default: the element
  *   body_param        JSON Pointer into the JSON body of the requests that selects a page, instead of param
@@ -3508,7 +3510,6 @@ NJ_API nj_status nj_pagination_merge_json(nj_pagination *pagination, const char 
                                           nj_error **out_error);
 
 /**
- *   next_header       the response header with the URL of the next page, also a relative one; implies the style "header"
  * Sets the rules for a connection of a GraphQL query: a list in pages (GraphQL Cursor Connections Specification). The
  * query selects pageInfo { endCursor hasNextPage } and nodes or edges of the list, and sets its argument after to a
  * variable. The items of the list are the nodes. Use nj_request_set_graphql with the same arguments for its POST request.

@@ -865,7 +865,7 @@ function client:limits() end
 ---@param mode "enforce"|"report"|"off"
 function client:set_pinning(mode) end
 
----Reads an OpenAPI document and adds its endpoints. The location is a file, a URL, or "url:" and a path.
+---Reads an OpenAPI document (3.0 or 3.1, or Swagger 2.0) and adds its endpoints. The location is a file, a URL, or "url:" and a path.
 ---@param location string
 ---@return nightjar.endpoints
 function client:load_openapi(location) end
@@ -902,7 +902,7 @@ function client:close() end
 ---@field max_queued? integer Calls of one origin or group that may wait for limits, 0 to 10,000,000. Default: 1000.
 ---@field limit_groups? table<string, table> Groups of calls with their own limits, by name. Default: none.
 ---@field endpoints? table<string, nightjar.endpoint_options> Endpoints, by name. Default: none.
----@field openapi? string The path of an OpenAPI document. Default: none.
+---@field openapi? string The path of an OpenAPI document (3.0 or 3.1, or Swagger 2.0). Default: none.
 ---@field openapi_folder? string The folder whose files OpenAPI documents may refer to. Default: the document's folder.
 ---@field response_validation? "off"|"warn"|"error" The handling of responses that do not match the description of their endpoint. Default: "off".
 ---@field max_body? integer Maximum size of a collected response body in bytes, up to 2 GiB. Default: 64 MiB.
@@ -1068,8 +1068,8 @@ function client:close() end
 ---@field size_param? string The query item with the page size. Default: none.
 ---@field first? integer The number of the first page, 0 to 2,147,483,647. Default: 1.
 ---@field header? string The response header with the token. Without param and request_header, the header has the URL of the next page. Default: none.
----@field request_header? string The request header with the token. Default: none.
 ---@field next_header? string The response header with the URL of the next page, absolute or relative. Implies the style header. Default: none.
+---@field request_header? string The request header with the token. Default: none.
 ---@field more? string JSON Pointer to a boolean that is true if there are more items. Default: detected.
 ---@field total? string JSON Pointer to the number of items. Default: detected.
 ---@field prefetch? integer Pages that are loaded in advance, 0 to 64. Default: 1.
@@ -1113,8 +1113,8 @@ function client:close() end
 ---@field access_token_pointer? string login: JSON Pointer to the access token. Default: "/access_token".
 ---@field refresh_token_pointer? string login: JSON Pointer to the refresh token. Default: "/refresh_token".
 ---@field lifetime? string login: JSON Pointer to the seconds until the token expires. Default: "/expires_in".
----@field expiry? string login: JSON Pointer to the moment when the token expires. Default: none.
 ---@field lifetime_unit? "seconds"|"milliseconds" oauth2, login: the unit of the lifetime that the server reports. Default: "seconds".
+---@field expiry? string login: JSON Pointer to the moment when the token expires. Default: none.
 ---@field token_type? string login: JSON Pointer to the type of the token. Default: "/token_type".
 ---@field refresh? table login: the refresh call: url, method, json or form, and token (JSON Pointer to the refresh token in the body). Default: logs in again.
 ---@field access_token? string The first token, if the store has none. Default: none.

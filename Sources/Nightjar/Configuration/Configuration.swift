@@ -108,7 +108,7 @@ public struct Configuration: Sendable {
     public var decompresses = true
     /// The endpoints of the API. The catalog's first server is the default base URL.
     public var catalog: Catalog?
-    /// The path of an OpenAPI document that `Client.init` reads. The document's endpoints are added to ``catalog``. If
+    /// The path of an OpenAPI 3 or Swagger 2.0 document that `Client.init` reads. The document's endpoints are added to ``catalog``. If
     /// both have an endpoint of the same name, the endpoint of ``catalog`` is used. For a document at a URL, use
     /// ``Client/loadCatalog(from:)``.
     public var openAPI: String?
