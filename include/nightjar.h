@@ -578,6 +578,7 @@ NJ_API void nj_config_free(nj_config *config);
  *   retry                        true, false, a number of attempts, or {"attempts", "base", "cap", "max_wait",
  *                                "budget": {"reserve": 10, "successes_per_retry": 10}}
  *   respect_retry_after          true or false
+ *   pause_header                 the name of a response header, or null: nj_config_set_pause_header
  *   wait_for_connectivity        seconds; 0 and false: calls do not wait
  *   allow_metered                true or false
  *   allow_constrained            true or false
@@ -1131,7 +1132,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *            and grant: "refresh_token", "client_credentials", "device_code" with device_url, or "authorization_code"
  *            with authorize_url
  *   login    a login call of the API: url, method, json or form; JSON Pointers (RFC 6901) into its response:
- *            access_token_pointer, refresh_token_pointer, lifetime (seconds) or expiry (a date), token_type; refresh:
+ *            access_token_pointer, refresh_token_pointer, lifetime or expiry (a date), token_type; refresh:
  *            {url, method, json or form, token}, where token is the place of the refresh token. Without refresh, the
  *            client logs in again
  *
@@ -1154,6 +1155,7 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *   access_token,    none        the first token, if the store has none
  *   refresh_token,
  *   expires_in
+ *   lifetime_unit    "seconds"   the unit of the lifetime in the responses of the server: "seconds" or "milliseconds"
  *   skew             30 s        how long before its expiry a token is refreshed, at most a quarter of its lifetime
  *   refresh_timeout  30 s        the timeout of a refresh; 0: no limit
  *   refresh_limit    5           the largest number of refreshes in 30 seconds. Calls that need a further refresh use
@@ -1474,6 +1476,21 @@ NJ_API nj_status nj_config_set_retry_max_wait(nj_config *config, double seconds)
  */
 NJ_API nj_status nj_config_set_respect_retry_after(nj_config *config, bool respect);
 NJ_API nj_status nj_request_set_respect_retry_after(nj_request *request, bool respect);
+
+/**
+ * Names a response header with which the API requests a pause, such as "Backoff", also in successful responses. Its
+ * value is a number of seconds, which may have a fraction, or a date as in Retry-After. All calls to the origin are then
+ * held back for this time. For a call of a limit group, the calls of the group are held back instead. A success does
+ * not end the pause. nj_client_limits_json reports it.
+ *
+ * A pause lasts at most one day (86400 seconds). Invalid values and values above 30 days are ignored. A call that would
+ * be held back for longer than nj_config_set_retry_max_wait, or beyond its total timeout, fails at once with
+ * NJ_RATE_LIMITED. Requests without nj_request_set_respect_retry_after ignore the header.
+ *
+ * @param name NULL, the default: none
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if `name` is not the name of a header
+ */
+NJ_API nj_status nj_config_set_pause_header(nj_config *config, const char *name);
 
 /**
  * Limits the attempts of the request's calls in place of the client's limit. The other retry settings of the client
@@ -2039,19 +2056,24 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
                                    nj_error **out_error);
 
 /**
- * Logs out and blocks until the store and the cache on disk have been changed: removes the token, also from the
- * store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
+ * Logs out and blocks until the store, the cache on disk and the cookie file have been changed: removes the token, also
+ * from the store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
  * nj_client_set_token or nj_client_log_in is called, also after a restart. The passwords and certificates of
  * nj_config_set_on_challenge are forgotten; for this, the client need not have a login. Until then, the access_token and
  * refresh_token of the configuration are not used. Other clients of the store are logged out when they next refresh
  * their token. The server is not notified.
  *
- * @return NJ_OK; NJ_STORAGE if the store or the cache could not be changed, so that another client may still use the
- *         login; NJ_TIMEOUT after 180 seconds (after both errors, this client is logged out nevertheless); NJ_CANCELLED
+ * @param clear_cookies true: deletes the cookies of the login, also from the cookie file: the cookies that responses to
+ *                      its requests have set, and the cookies for the host of the base URL that no login's request has
+ *                      received, such as the cookie of a login page. Cookies that other logins have received are kept.
+ *                      For this, the client need not have a login.
+ * @return NJ_OK; NJ_STORAGE if the store, the cache or the cookie file could not be changed, so that another client may
+ *         still use the login; NJ_TIMEOUT after 180 seconds (after both errors, this client is logged out nevertheless); NJ_CANCELLED
  *         if another thread frees the client; NJ_INVALID_REQUEST if the client has no such login, or several and
  *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, nj_error **out_error);
+NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, bool clear_cookies,
+                                   nj_error **out_error);
 
 /** Shows the prompt of an interactive login to a person. `prompt` is borrowed until the callback returns. */
 typedef void (*nj_login_prompt_fn)(void *context, const nj_login_prompt *prompt);
@@ -2094,15 +2116,15 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
 
 /**
  * Logs out as nj_client_log_out does, without blocking. The client is logged out when this function returns. `done`
- * is called from nj_queue_poll when the store and the cache on disk have been changed, or with NJ_STORAGE, NJ_TIMEOUT or
- * NJ_CANCELLED as for nj_client_log_out.
+ * is called from nj_queue_poll when the store, the cache on disk and the cookie file have been changed, or with
+ * NJ_STORAGE, NJ_TIMEOUT or NJ_CANCELLED as for nj_client_log_out.
  *
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
  * @return a task that the caller releases with nj_task_release (nj_task_cancel ends the wait and does not undo the
  *         logout), or NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as for nj_client_log_out; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, nj_queue *queue, nj_login_done_fn done,
-                                         void *context, nj_error **out_error);
+NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, bool clear_cookies, nj_queue *queue,
+                                        nj_login_done_fn done, void *context, nj_error **out_error);
 
 /**
  * Waits for the end of the work in flight, blocks this thread meanwhile, and closes the client. From the start of the
@@ -2447,6 +2469,17 @@ NJ_API nj_status nj_request_set_graphql(nj_request *request, const char *documen
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path);
+
+/**
+ * Sets the body to a part of a file, for example a part of a multipart upload to object storage. In other respects, it
+ * is like nj_request_set_body_file. Retries and redirects send the same part. The call fails with NJ_INVALID_REQUEST
+ * before anything is sent if the part is not within the file.
+ *
+ * @param offset the first byte to send, counted from 0. The size of the file is valid: the body is then empty
+ * @param length the number of bytes to send; -1: up to the end of the file when the call starts
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a negative offset and for a length below -1
+ */
+NJ_API nj_status nj_request_set_body_file_range(nj_request *request, const char *path, int64_t offset, int64_t length);
 
 /**
  * Sets the body to a copy of a form, sent as multipart/form-data. Files are read as by nj_request_set_body_file.
@@ -3455,15 +3488,16 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
 NJ_API nj_catalog *nj_catalog_new(void);
 
 /**
- * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. Parts
- * that refer to other files are skipped with a note (nj_catalog_json). The option openapi_folder of
+ * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. A
+ * Swagger 2.0 document is converted; what cannot be converted is skipped with a note. Parts that refer to other files
+ * are skipped with a note (nj_catalog_json). The option openapi_folder of
  * nj_config_merge_json names another folder, for the option openapi and for nj_client_load_catalog.
  *
  * @param path the path of a file
  * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read;
  *         NJ_DECODING if it is neither JSON nor YAML (the message names the place); NJ_TOO_LARGE if the document and
  *         those that it refers to exceed a limit; NJ_INVALID_ARGUMENT, also if it is not an OpenAPI document of
- *         version 3; NJ_NO_MEMORY
+ *         version 3 or a Swagger document of version 2.0; NJ_NO_MEMORY
  */
 NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
 
@@ -3657,6 +3691,7 @@ NJ_API nj_status nj_pagination_set_total_timeout(nj_pagination *pagination, doub
  *   size_param, size  the query parameter for the page size, and its value (1 to 10000000)
  *   first             the number of the first page, 0 to 2147483647
  *   header            the response header with the token or the URL
+ *   next_header       the response header with the URL of the next page, also a relative one; implies the style "header"
  *   request_header    the request header for the token
  *   item              JSON Pointer to the item within an element of the list; default: the element
  *   body_param        JSON Pointer into the JSON body of the requests that selects a page, instead of param

@@ -100,25 +100,27 @@ public func nj_client_set_token(
 
 @_cdecl("nj_client_log_out") @implementation
 public func nj_client_log_out(
-    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ clearCookies: Bool,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
-        try client.logOutBlocking(scheme: try optional(scheme, "scheme"))
+        try client.logOutBlocking(scheme: try optional(scheme, "scheme"), clearingCookies: clearCookies)
     }
 }
 
 @_cdecl("nj_client_start_log_out") @implementation
 public func nj_client_start_log_out(
-    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ queue: OpaquePointer?, _ done: nj_login_done_fn?,
-    _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+    _ client: OpaquePointer?, _ scheme: UnsafePointer<CChar>?, _ clearCookies: Bool, _ queue: OpaquePointer?,
+    _ done: nj_login_done_fn?, _ context: UnsafeMutableRawPointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
         let client = try required(Handle<Client>.borrow(client), "client")
         let queue = try requiredQueue(queue)
         let done = try required(done, "done")
         let context = CallbackContext(pointer: context)
-        let task = try client.logOut(scheme: try optional(scheme, "scheme"), on: queue) {
+        let scheme = try optional(scheme, "scheme")
+        let task = try client.logOut(scheme: scheme, clearingCookies: clearCookies, on: queue) {
             report($0, to: done, context)
         }
         return Handle.make(task)

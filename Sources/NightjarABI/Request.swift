@@ -95,6 +95,22 @@ public func nj_request_set_body_file(_ request: OpaquePointer?, _ path: UnsafePo
     changeRequest(request) { box throws(NightjarError) in box.setBody(.file(path: try required(text(path), "path"))) }
 }
 
+@_cdecl("nj_request_set_body_file_range") @implementation
+public func nj_request_set_body_file_range(
+    _ request: OpaquePointer?, _ path: UnsafePointer<CChar>?, _ offset: Int64, _ length: Int64
+) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in
+        let path = try required(text(path), "path")
+        guard offset >= 0, length >= -1, let offset = Int(exactly: offset), let length = Int(exactly: length) else {
+            throw NightjarError(
+                .invalidArgument,
+                "offset must not be negative and length must be -1 (to the end) or greater, got \(offset) and "
+                    + "\(length)")
+        }
+        box.setBody(.file(path: path, offset: offset, length: length < 0 ? nil : length))
+    }
+}
+
 @_cdecl("nj_request_set_body_form") @implementation
 public func nj_request_set_body_form(
     _ request: OpaquePointer?, _ form: OpaquePointer?, _ outError: UnsafeMutablePointer<OpaquePointer?>?

@@ -65,6 +65,16 @@ public func nj_config_set_respect_retry_after(_ config: OpaquePointer?, _ respec
     changeConfig(config) { $0.respectsRetryAfter = respect }
 }
 
+@_cdecl("nj_config_set_pause_header") @implementation
+public func nj_config_set_pause_header(_ config: OpaquePointer?, _ name: UnsafePointer<CChar>?) -> nj_status {
+    changeConfig(config) { configuration throws(NightjarError) in
+        var changed = configuration
+        changed.pauseHeader = try optional(name, "name")
+        try changed.checkPauseHeader()
+        configuration = changed
+    }
+}
+
 @_cdecl("nj_request_set_respect_retry_after") @implementation
 public func nj_request_set_respect_retry_after(_ request: OpaquePointer?, _ respect: Bool) -> nj_status {
     changeRequest(request) { $0.request.respectsRetryAfter = respect }

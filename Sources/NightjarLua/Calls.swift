@@ -212,7 +212,11 @@ extension Request {
         if source.streams_body {
             body = .stream(length: source.body_length < 0 ? nil : Int(exactly: source.body_length))
         }
-        if source.file.data != nil { body = .file(path: try source.file.text("the path of the file")) }
+        if source.file.data != nil {
+            body = .file(
+                path: try source.file.text("the path of the file"), offset: Int(source.file_offset),
+                length: source.file_length < 0 ? nil : Int(source.file_length))
+        }
         if source.has_form { body = .multipart(try MultipartForm(try source.formParts())) }
         if source.has_body {
             guard source.body.length <= Configuration.largestBody else {

@@ -102,9 +102,12 @@ extension Engine {
         return future
     }
 
-    func logOut(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Future {
+    func logOut(
+        _ client: Client, _ scheme: String?, clearingCookies: Bool, for wait: OpaquePointer
+    ) throws(NightjarError) -> Future {
         let future = Future(wait: wait)
-        future.operation = try client.logOut(scheme: scheme, on: queue) { [self] result in
+        future.operation = try client.logOut(scheme: scheme, clearingCookies: clearingCookies, on: queue) {
+            [self] result in
             forget(future)
             future.operation = nil
             future.endLogin(result)

@@ -236,13 +236,14 @@ public func njl_login_start(
 @_cdecl("njl_logout_start") @implementation
 public func njl_logout_start(
     _ engine: OpaquePointer?, _ client: OpaquePointer?, _ wait: OpaquePointer?, _ scheme: njl_bytes,
-    _ error: UnsafeMutablePointer<OpaquePointer?>?
+    _ clearsCookies: Bool, _ error: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     refusing(error) { () throws(NightjarError) in
         guard let engine = Handle<Engine>.borrow(engine), let client = Handle<Client>.borrow(client), let wait else {
             throw NightjarError(.closed, "the client is closed")
         }
-        return Handle<Future>.make(try engine.logOut(client, try scheme.optionalText("the scheme"), for: wait))
+        let scheme = try scheme.optionalText("the scheme")
+        return Handle<Future>.make(try engine.logOut(client, scheme, clearingCookies: clearsCookies, for: wait))
     }
 }
 

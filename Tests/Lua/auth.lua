@@ -171,6 +171,31 @@ testing.test("a token is refreshed before its known expiry", function(t)
   t:equal(lifetimes, 2)
 end)
 
+testing.test("the server may report lifetimes in milliseconds", function(t)
+  for unit, expected in pairs { seconds = 1, milliseconds = 2 } do
+    for _, auth in ipairs {
+      { type = "login", url = "/token", json = { user = "ada" }, lifetime = "/ttl", skew = 0, lifetime_unit = unit },
+      { type = "oauth2", token_url = "/token", grant = "client_credentials", client_id = "a", client_secret = "b", skew = 0,
+        lifetime_unit = unit },
+    } do
+      local issued = 0
+      local function issue()
+        issued = issued + 1
+        return { json = { access_token = "t" .. issued, expires_in = 60, ttl = 60 } }
+      end
+      local api = nightjar.client {
+        base_url = "http://api.test", auth = auth, mock = { { path = "/token", response = issue }, { path = "/x", response = 200 } },
+      }
+      api:get "/x"
+      nightjar.sleep(0.08)
+      api:get "/x"
+      t:equal(issued, expected, unit .. " " .. auth.type)
+    end
+  end
+  fails("invalid_argument", 'option "auth.lifetime_unit" is "ms"; it must be one of "seconds", "milliseconds"',
+    client, { type = "oauth2", token_url = "/token", lifetime_unit = "ms" })
+end)
+
 testing.test("invalid results and errors of a provider fail the call, but keep the login", function(t)
   local ended = 0
   local kept_text = "the token was not refreshed and the login is kept: the token provider failed: "

@@ -37,6 +37,43 @@ testing.test("a file is sent with its length and its media type", function(t)
   t:equal(header(api:put("/echo", { file = path }), "content-length"), tostring(#large))
 end)
 
+testing.test("a part of a file is sent", function(t)
+  local path = file(t, ".txt", "0123456789")
+  local function body(options)
+    options.path = path
+    return api:put("/echo", { file = options })
+  end
+  local res = body { offset = 2, length = 5 }
+  t:equal(res.json.body, "23456")
+  t:equal(header(res, "content-length"), "5")
+  t:equal(header(res, "content-type"), "text/plain")
+  t:equal(body {}.json.body, "0123456789")
+  t:equal(body { offset = 7 }.json.body, "789")
+  t:equal(body { length = 3 }.json.body, "012")
+  t:equal(body { offset = 3, length = 0 }.json.body_bytes, 0)
+  t:equal(body { offset = 10 }.json.body_bytes, 0)
+  local big = file(t, ".csv", large)
+  t:equal(api:post("/upload", { file = { path = big, offset = 100000, length = 300001 } }).json.bytes, 300001)
+end)
+
+testing.test("a part of a file is sent again by retries and redirects", function(t)
+  local path = file(t, ".txt", "0123456789")
+  local part = { path = path, offset = 2, length = 5 }
+  local again = api:post("/v1/flaky", {
+    query = { key = path, times = 2 }, file = part, idempotency_key = true, retry = { attempts = 5, base = 0.001 },
+  })
+  t:equal(again.attempts, 3)
+  t:equal(api:post("/redirect-to", { query = { url = "/echo", status = 307 }, file = part }).json.body, "23456")
+end)
+
+testing.test("a part that is not within its file is reported", function(t)
+  local path = file(t, ".txt", "0123456789")
+  fails("invalid_request", 'the file "' .. path .. '" has 10 bytes, so the range from 6 to 11 is out of bounds',
+    api.post, api, "/upload", { file = { path = path, offset = 6, length = 5 } })
+  fails("invalid_request", 'the file "' .. path .. '" has 10 bytes, so the range from 11 is out of bounds',
+    api.post, api, "/upload", { file = { path = path, offset = 11 } })
+end)
+
 testing.test("a form as a list is sent in its order", function(t)
   local path = file(t, ".csv", large)
   local form = api:post("/form", {
@@ -126,6 +163,11 @@ end)
 testing.test("invalid options are reported", function()
   local function post(options) return function() api:post("/form", options) end end
   misuse("post: file must be a file path, got number", post { file = 1 })
+  misuse("post: file.path must be a file path, got boolean", post { file = { path = true } })
+  misuse("post: file.path is missing", post { file = { offset = 1 } })
+  misuse("post: file.offset must be a non-negative integer, got -1", post { file = { path = "x", offset = -1 } })
+  misuse("post: file.length must be a non-negative integer, got 1.5", post { file = { path = "x", length = 1.5 } })
+  misuse("post: unknown option 'file.ofset'; did you mean 'file.offset'?", post { file = { path = "x", ofset = 1 } })
   misuse("post: multipart must be a table, got string", post { multipart = "x" })
   misuse("post: multipart must be a list of tables, got string", post { multipart = { "x" } })
   misuse("post: a multipart part has no name", post { multipart = { { value = "x" } } })

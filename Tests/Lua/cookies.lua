@@ -70,6 +70,88 @@ testing.test("delete removes cookies by name, domain and path, and returns their
   t:equal(names(), "")
 end)
 
+-- A client with two logins, whose cookies and cache are in a folder.
+local function with_logins(folder)
+  return nightjar.client {
+    base_url = origin, cookies = { file = folder .. "/cookies.db", keep_session = true },
+    cache = { disk = "1MB", path = folder .. "/cache", memory = false },
+    auth = { schemes = {
+      ada = { type = "oauth2", token_url = "/none", access_token = "at-ada", store = "file:" .. folder .. "/ada" },
+      bob = { type = "oauth2", token_url = "/none", access_token = "at-bob", store = "file:" .. folder .. "/bob" },
+    } },
+  }
+end
+
+-- Returns whether a file of the folder or of its folders contains the text.
+local function folder_contains(folder, text)
+  local names, kinds = nightjar.fs.list(folder)
+  for _, name in ipairs(names) do
+    local path = folder .. "/" .. name
+    if kinds[name] == "folder" then
+      if folder_contains(path, text) then return true end
+    elseif nightjar.fs.read(path):find(text, 1, true) then
+      return true
+    end
+  end
+  return false
+end
+
+testing.test("log_out deletes the cookies of its login on request", function(t)
+  local folder <close> = nightjar.fs.temp_dir()
+  local client = with_logins(folder.path)
+  local function receive(name, scheme)
+    client:get("/cookies/set", { auth = scheme, query = { name = name, value = "secret-" .. name, path = "/", max_age = 1000 } })
+  end
+  receive("ada", "ada")
+  receive("bob", "bob")
+  receive "page"
+  t:equal(sent(client), "ada=secret-ada; bob=secret-bob; page=secret-page")
+  client:log_out { scheme = "ada" }
+  t:equal(sent(client), "ada=secret-ada; bob=secret-bob; page=secret-page")
+  client:log_out { scheme = "ada", clear_cookies = true }
+  t:equal(sent(client), "bob=secret-bob")
+  -- log_out returns when the file has been changed.
+  t:equal(folder_contains(folder.path, "secret-ada"), false)
+  t:equal(folder_contains(folder.path, "secret-page"), false)
+  t:equal(folder_contains(folder.path, "secret-bob"), true)
+  client:close()
+  -- The file has the login of a cookie.
+  local next_run <close> = with_logins(folder.path)
+  t:equal(sent(next_run), "bob=secret-bob")
+  next_run:set_token { scheme = "ada", access_token = "at-ada-2" }
+  next_run:log_out { scheme = "ada", clear_cookies = true }
+  t:equal(sent(next_run), "bob=secret-bob")
+  next_run:log_out { scheme = "bob", clear_cookies = true }
+  t:equal(sent(next_run), "")
+  t:equal(folder_contains(folder.path, "secret-bob"), false)
+end)
+
+testing.test("log_out removes the cached responses of its login, also of requests with cookies", function(t)
+  local folder <close> = nightjar.fs.temp_dir()
+  local client <close> = with_logins(folder.path)
+  client.cookies:set(origin .. "/", "theme=dark; Path=/")
+  local function read(scheme)
+    local name = nightjar.uuid.v7()
+    client:get("/cache/" .. name, { auth = scheme, query = { control = "private, max-age=100" } })
+    return name
+  end
+  local ada = read "ada"
+  local bob = read "bob"
+  t:equal(client.cache:stats().disk_entries, 2)
+  client:log_out { scheme = "ada" }
+  t:equal(client.cache:stats().disk_entries, 1)
+  t:equal(folder_contains(folder.path .. "/cache", ada), false)
+  t:equal(folder_contains(folder.path .. "/cache", bob), true)
+end)
+
+testing.test("a client without a login can delete the cookies of its host", function(t)
+  api.cookies:set("https://example.com/", "other=1; Path=/")
+  api:get("/cookies/set", { query = { name = "session", value = "1", path = "/" } })
+  api:log_out { clear_cookies = true }
+  t:equal(names(), "other=1")
+  check.misuse("log_out: clear_cookies must be a boolean, got string", api.log_out, api, { clear_cookies = "yes" })
+end)
+
 testing.test("set stores cookies, and list returns them with their attributes", function(t)
   set_two()
   local list = api.cookies:list()

@@ -186,6 +186,47 @@ paths:
   misuse("load_openapi: a file path or URL expected, got no value", function() loader:load_openapi() end)
 end)
 
+testing.test("a Swagger 2.0 document is converted", function(t)
+  local path = os.tmpname()
+  local file = assert(io.open(path, "w"))
+  file:write(([[
+swagger: "2.0"
+info: { title: Echo, version: "1" }
+host: %s
+basePath: /v1
+schemes: [http]
+parameters:
+  id: { name: id, in: path, required: true, type: integer }
+paths:
+  /articles/{id}:
+    parameters: [{ $ref: "#/parameters/id" }]
+    get: { operationId: read, produces: [application/json], responses: { 200: { description: it } } }
+  /articles:
+    get:
+      operationId: search
+      parameters: [{ name: tags, in: query, type: array, items: { type: string }, collectionFormat: pipes }]
+      responses: { 200: { description: some } }
+    post:
+      operationId: write
+      parameters: [{ name: article, in: body, required: true, schema: { $ref: "#/definitions/Article" } }]
+      responses: { 201: { description: created } }
+definitions:
+  Article:
+    type: object
+    required: [title]
+    properties: { title: { type: string }, body: { type: string }, author_id: { type: integer, x-nullable: true } }
+]]):format(origin:match "^http://(.+)$"))
+  file:close()
+  local api <close> = nightjar.client { openapi = path }
+  os.remove(path)
+  t:equal(api.endpoints.read { id = 1 }.json.id, 1)
+  t:equal(api.endpoints.search { tags = { "a", "b" } }.url:match "%?.*$", "?tags=a%7Cb")
+  t:equal(api.endpoints.write { json = { title = "Hello", body = "World", author_id = 1 } }.status, 201)
+  refused('endpoint "write": the body at "/title" must be a string, found nothing', function()
+    api.endpoints.write { json = { body = "World" } }
+  end)
+end)
+
 testing.test("each fetch of a document is a call with hooks, and after an error the next load starts again", function(t)
   local fetched, refuses = {}, true
   local hooked = nightjar.client {

@@ -71,6 +71,36 @@ test("a 429 with Retry-After pauses all calls of the client, which then continue
   for _, res in ipairs(results) do t:equal(res.status, 200) end
 end)
 
+test("a header of a successful response pauses all calls to its origin", function(t)
+  local headers, started = { backoff = "0.2" }, {}
+  local function response()
+    started[#started + 1] = nightjar.time.monotonic()
+    local given = headers
+    headers = {}
+    return { headers = given }
+  end
+  local api = nightjar.client {
+    base_url = "http://api.test", pause_header = "Backoff", mock = { { path = "/a", response = response }, { path = "/b", response = response } },
+  }
+  t:equal(api:get("/a").status, 200)
+  t:truthy(api:limits()[1].pause > 0.1, api:limits()[1].pause)
+  local free = api:get("/b", { respect_retry_after = false })
+  t:equal(#free:explain(), 0)
+  local held = nightjar.map({ "/a", "/b" }, function(path) return api:get(path) end)
+  t:truthy(started[3] - started[1] >= 0.19, started[3] - started[1])
+  local decision = held[1]:explain()[1]
+  t:equal(decision.decision, "waited")
+  t:equal(decision.limit, "the pause requested by the server (Backoff) of http://api.test")
+  -- A pause above retry.max_wait fails calls at once.
+  headers = { backoff = "100000" }
+  api:get "/a"
+  local _, err = nightjar.try(api.get, api, "/a")
+  t:equal(err.kind, "rate_limited")
+  t:truthy(err.retry_after > 86390 and err.retry_after <= 86400, err.retry_after)
+  t:equal(#started, 5)
+  fails("invalid_argument", 'pause_header must be the name of a header field, got "a b"', nightjar.client, { pause_header = "a b" })
+end)
+
 test("the circuit breaker opens after failures, and closes after open_duration", function(t)
   local api = client { circuit_breaker = { minimum_calls = 3, window = 10, open_duration = 0.3 }, retry = false }
   for _ = 1, 3 do nightjar.try(api.get, api, "/status/500") end

@@ -425,6 +425,19 @@ test("a list whose next page cannot be determined raises an error", function()
     function() mocked { { json = { items = { 1 }, IsTruncated = true } } }:paginate("/list"):collect() end)
 end)
 
+test("a response header has the URL of the next page", function(t)
+  local list = api:paginate(set "link", { next_header = "X-Next-Page", key = "/id",
+    query = { count = 25, limit = 10, next_header = "X-Next-Page", links = "query" } })
+  t:equal(#list:collect(), 25)
+  local foreign = api:paginate(set "link", { next_header = "X-Next-Page",
+    query = { count = 25, limit = 10, next_header = "X-Next-Page", foreign = "http://127.0.0.1:1" } })
+  local _, err = nightjar.try(foreign.collect, foreign)
+  t:equal(err.kind, "protocol")
+  t:truthy(err.message:find("add this origin to allow_origins", 1, true), err.message)
+  fails("invalid_argument", "only one of next_header and param may be set",
+    function() api:paginate("/", { next_header = "X-Next", param = "page" }) end)
+end)
+
 test("invalid options of the style header raise an error", function()
   fails("invalid_argument", "style header requires the option header: the name of the field with the next page",
     function() api:paginate("/", { style = "header" }) end)

@@ -849,8 +849,8 @@ function client:paginate(path, options) end
 ---@param token nightjar.token
 function client:set_token(token) end
 
----Removes the token, also from the store, and the cached responses of the login. The client stays logged out until the next login. Other clients of the store are logged out when they next refresh their token. Raises an error of the kind storage if the store or the cache could not be changed; this client is then also logged out.
----@param options? { scheme?: string }
+---Removes the token, also from the store, and the cached responses of the login. With clear_cookies, also deletes the cookies that responses to the login's requests have set, and the cookies for the host of base_url that no login has received. The client stays logged out until the next login. Other clients of the store are logged out when they next refresh their token. Raises an error of the kind storage if the store, the cache or the cookie file could not be changed; this client is then also logged out.
+---@param options? { scheme?: string, clear_cookies?: boolean }
 function client:log_out(options) end
 
 ---Logs in and waits for the result, at most 900 seconds. The grants device_code and authorization_code are interactive. Without prompt, prints the URL of the page, and opens the page in a browser if there is no code to enter.
@@ -869,7 +869,7 @@ function client:limits() end
 ---@param mode "enforce"|"report"|"off"
 function client:set_pinning(mode) end
 
----Reads an OpenAPI document and adds its endpoints. The location is a file, a URL, or "url:" and a path.
+---Reads an OpenAPI document (3.0 or 3.1, or Swagger 2.0) and adds its endpoints. The location is a file, a URL, or "url:" and a path.
 ---@param location string
 ---@return nightjar.endpoints
 function client:load_openapi(location) end
@@ -887,6 +887,7 @@ function client:close() end
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: connect 5, idle 30, total 300.
 ---@field retry? nightjar.retry_options|boolean|integer The retry policy. false: no retries; a number: the number of attempts. Default: 3 attempts.
 ---@field respect_retry_after? boolean Whether Retry-After is respected. Retries and redirects wait. A 429 with a wait of at most retry.max_wait holds back all calls to the origin; a 503, or a 429 with a longer wait, holds back the calls for the same URL. false: the wait is only reported, as err.retry_after. Default: true.
+---@field pause_header? string The name of a response header with which the API requests a pause in seconds, such as Backoff, also in successful responses. All calls to the origin, or of the limit group, are held back, at most for one day. A call that would wait longer than retry.max_wait fails with rate_limited. Ignored with respect_retry_after = false. Default: none.
 ---@field lenient_line_endings? boolean Whether the lines of a response head may end with LF in place of CRLF, as some embedded devices send them. Default: false.
 ---@field http? nightjar.http_options The versions of HTTP.
 ---@field cache? boolean|nightjar.cache_options A cache by RFC 9111. true: 20 MiB in memory. Default: false.
@@ -911,7 +912,7 @@ function client:close() end
 ---@field max_queued? integer Calls of one origin or group that may wait for limits, 0 to 10,000,000. Default: 1000.
 ---@field limit_groups? table<string, table> Groups of calls with their own limits, by name. Default: none.
 ---@field endpoints? table<string, nightjar.endpoint_options> Endpoints, by name. Default: none.
----@field openapi? string The path of an OpenAPI document. Default: none.
+---@field openapi? string The path of an OpenAPI document (3.0 or 3.1, or Swagger 2.0). Default: none.
 ---@field openapi_folder? string The folder whose files OpenAPI documents may refer to. Default: the document's folder.
 ---@field response_validation? "off"|"warn"|"error" The handling of responses that do not match the description of their endpoint. Default: "off".
 ---@field max_body? integer Maximum size of a collected response body in bytes, up to 2 GiB. Default: 64 MiB.
@@ -961,7 +962,7 @@ function client:close() end
 ---@field form? table The body as a form. Content-Type is application/x-www-form-urlencoded unless the headers set one. Default: none.
 ---@field multipart? table The body as multipart/form-data: a list of { name =, value = }, { name =, file = path } or { name =, bytes =, filename = }. Default: none.
 ---@field body? string|function|{ each: function, length?: integer } The body, or a function that returns its parts and nil at the end. With stream = true, the call returns when the response has started, and a task of its own calls the function. Default: none.
----@field file? string The path of a file with the body. Default: none.
+---@field file? string|{ path: string, offset?: integer, length?: integer } The path of a file with the body, or a part of a file: offset and length in bytes. By default, the part ends where the file ends. Default: none.
 ---@field expect? integer|integer[] Statuses that are responses and not errors. Default: 200 to 299, and 304.
 ---@field timeout? number|false|nightjar.timeout_options Seconds for the whole call, or a table of limits; 0 or false is no limit. Default: the client's.
 ---@field stream? boolean Whether the body is read in parts, by res:chunks(), res:lines(), res:ndjson() or res:events(), or written to a file by res:download(). Default: false.
@@ -1077,6 +1078,7 @@ function client:close() end
 ---@field size_param? string The query item with the page size. Default: none.
 ---@field first? integer The number of the first page, 0 to 2,147,483,647. Default: 1.
 ---@field header? string The response header with the token. Without param and request_header, the header has the URL of the next page. Default: none.
+---@field next_header? string The response header with the URL of the next page, absolute or relative. Implies the style header. Default: none.
 ---@field request_header? string The request header with the token. Default: none.
 ---@field more? string JSON Pointer to a boolean that is true if there are more items. Default: detected.
 ---@field total? string JSON Pointer to the number of items. Default: detected.
@@ -1121,6 +1123,7 @@ function client:close() end
 ---@field access_token_pointer? string login: JSON Pointer to the access token. Default: "/access_token".
 ---@field refresh_token_pointer? string login: JSON Pointer to the refresh token. Default: "/refresh_token".
 ---@field lifetime? string login: JSON Pointer to the seconds until the token expires. Default: "/expires_in".
+---@field lifetime_unit? "seconds"|"milliseconds" oauth2, login: the unit of the lifetime that the server reports. Default: "seconds".
 ---@field expiry? string login: JSON Pointer to the moment when the token expires. Default: none.
 ---@field token_type? string login: JSON Pointer to the type of the token. Default: "/token_type".
 ---@field refresh? table login: the refresh call: url, method, json or form, and token (JSON Pointer to the refresh token in the body). Default: logs in again.

@@ -46,7 +46,7 @@ function accounts.profiles(words)
   end)
 end
 
--- Returns a client of the profile, and the profile's name.
+-- Returns a client of the profile, the profile's name, and the options of log_out.
 local function client_of(words, specification)
   local options = nightjar.args.parse(specification, words)
   local settings, name = profiles.options(options.profile)
@@ -55,15 +55,15 @@ local function client_of(words, specification)
   if type(auth) ~= "table" or auth.type ~= "oauth2" and auth.type ~= "login" then
     error(("profile \"%s\" has no login; its auth must have type oauth2 or login"):format(name), 0)
   end
-  return nightjar.client(settings), name
+  return nightjar.client(settings), name, { clear_cookies = options.clear_cookies }
 end
 
 -- Returns a subcommand that calls the method `change` of the profile's client and reports success as `done`.
 local function changing(specification, change, done)
   return function(words)
     return attempt(function()
-      local api <close>, name = client_of(words, specification)
-      api[change](api)
+      local api <close>, name, logout = client_of(words, specification)
+      api[change](api, change == "log_out" and logout or nil)
       io.stderr:write(("%s: profile \"%s\"\n"):format(done, name))
       return 0
     end)

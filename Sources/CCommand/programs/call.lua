@@ -62,7 +62,7 @@ end
 local function paginate(api, request, options)
   return call.write_pages(api:paginate(request.path, {
     query = request.query, headers = request.headers, redirect = request.redirect, auth = request.auth,
-    items = options.at, style = options.style,
+    items = options.at, style = options.style, next_header = options.next_header,
   }), options)
 end
 

@@ -149,7 +149,7 @@ local function check_selection(verb, options)
   if options.lines and (options.download or options.paginate) then items.refuse "--lines cannot be combined with --download or --paginate" end
   if options.at then check_pointer("--at", options.at) end
   if options.paginate and verb ~= "get" then items.refuse("--paginate can only be used with get, not with %s", verb) end
-  for _, name in ipairs { "max_items", "at", "style" } do
+  for _, name in ipairs { "max_items", "at", "style", "next_header" } do
     if options[name] and not options.paginate then
       items.refuse("--%s requires --paginate", (name:gsub("_", "-")))
     end

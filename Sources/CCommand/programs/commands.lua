@@ -84,6 +84,7 @@ local function call_items()
     { "--paginate", help = "fetch all pages of a list and write its items as they arrive; ndjson by default" },
     { "--at", "POINTER", help = "location of the items in a page" },
     { "--style", "STYLE", choices = { "page", "offset", "cursor", "link", "next", "header", "guess" }, help = "pagination style of the list" },
+    { "--next-header", "NAME", help = "response header with the URL of the next page" },
     { "--max-items", "N", type = "integer", help = "write at most N items" },
     { "--http1.1", help = "use HTTP/1.1" },
     { "--http2", help = "use HTTP/2 over TLS if the server supports it (default)" },
@@ -370,6 +371,7 @@ add("login", "Logs in as configured in the profile, for example with a device co
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })
 add("logout", "Logs out of a profile and deletes the stored login.", {
+  { "--clear-cookies", help = "also delete the cookies of the login" },
   { "-p", "--profile", "PROFILE", help = "the profile; default: the default profile" },
 })
 add("profiles", "Lists the profiles of the config file.", {

@@ -90,7 +90,7 @@ local secret_words = {
 -- The members of auth whose values are not secrets.
 local public = {}
 for name in ([[token_url device_url authorize_url type grant scope issuer store url method header query prefix access_token_pointer refresh_token_pointer
-  lifetime expiry token_type refresh client_auth client_id user skew refresh_timeout refresh_limit expires_in key_file
+  lifetime lifetime_unit expiry token_type refresh client_auth client_id user skew refresh_timeout refresh_limit expires_in key_file
   key_env]]):gmatch "[%w_]+" do public[name] = true end
 
 local function is_secret(name, place)
@@ -176,7 +176,9 @@ function profiles.options(name)
   check_names(("profile \"%s\""):format(name), profile, option_names())
   local options = {}
   for key, value in pairs(profile) do
-    local ok, resolved = pcall(resolve, name, key, value, (key == "auth" or key == "headers") and key or nil, is_secret(key, nil))
+    -- The option cookies has the path of a file, and no cookies.
+    local is_secret_name = key ~= "cookies" and is_secret(key, nil)
+    local ok, resolved = pcall(resolve, name, key, value, (key == "auth" or key == "headers") and key or nil, is_secret_name)
     if not ok then
       if profiles.is_problem(resolved) then resolved.base_url = type(profile.base_url) == "string" and profile.base_url or nil end
       error(resolved, 0)

@@ -16,6 +16,38 @@ njl_bytes njl_reading_path(njl_reading *r) {
   return path;
 }
 
+/* Reads the non-negative integer at `index`, a number of bytes. */
+static int64_t read_bytes_option(njl_reading *r, int index, const char *name) {
+  lua_State *L = r->L;
+  if (!lua_isinteger(L, index) || lua_tointeger(L, index) < 0) {
+    luaL_error(L, "%s: file.%s must be a non-negative integer, got %s", r->function, name, luaL_tolstring(L, index, NULL));
+  }
+  return lua_tointeger(L, index);
+}
+
+void njl_reading_file(njl_reading *r, njl_request *request) {
+  static const char *const known[] = {"path", "offset", "length", NULL};
+  lua_State *L = r->L;
+  request->file_length = -1;
+  if (!lua_istable(L, -1)) {
+    request->file = njl_reading_path(r);
+    return;
+  }
+  int table = lua_gettop(L);
+  njl_reading_copy(r, table);
+  r->option = "file.path";
+  for (lua_pushnil(L); lua_next(L, table) != 0;) {
+    switch (njl_check_option(L, -2, r->function, "file.", known)) {
+    case 0: request->file = njl_reading_path(r); continue;
+    case 1: request->file_offset = read_bytes_option(r, -1, "offset"); break;
+    case 2: request->file_length = read_bytes_option(r, -1, "length"); break;
+    }
+    lua_pop(L, 1);
+  }
+  if (request->file.data == NULL) luaL_error(L, "%s: file.path is missing", r->function);
+  lua_pop(L, 1);
+}
+
 /* Pops the part of a form on top of the stack: a text, or a table with details. */
 static void read_part(njl_reading *r, njl_form_part *part) {
   static const char *const known[] = {"name", "value", "bytes", "file", "filename", "content_type", NULL};

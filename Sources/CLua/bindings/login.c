@@ -261,24 +261,32 @@ static int await_start(lua_State *L, njl_reply *reply, njl_future *started, njl_
   return njl_await(L, &reply->wait, logged_in);
 }
 
-/* api:log_out{ scheme = } raises an error of the kind storage if the credential store or the cache could not be
- * changed. */
+/* api:log_out{ scheme =, clear_cookies = } raises an error of the kind storage if the credential store, the cache or the
+ * cookie file could not be changed. */
 int njl_log_out(lua_State *L) {
-  static const char *const known[] = {"scheme", NULL};
+  static const char *const known[] = {"scheme", "clear_cookies", NULL};
   check_login(L, "log_out");
   lua_settop(L, 2);
   njl_bytes scheme = {0};
+  bool clears_cookies = false;
   if (!lua_isnil(L, 2)) {
     if (!lua_istable(L, 2)) return luaL_error(L, "log_out: options must be a table, got %s", luaL_typename(L, 2));
     njl_check_options(L, 2, "log_out", "", known);
     scheme = read_text(L, "log_out", "scheme", false);
+    lua_pushliteral(L, "clear_cookies");
+    if (lua_rawget(L, 2) != LUA_TNIL && !lua_isboolean(L, -1)) {
+      return luaL_error(L, "log_out: clear_cookies must be a boolean, got %s", luaL_typename(L, -1));
+    }
+    clears_cookies = lua_toboolean(L, -1);
+    lua_pop(L, 1);
   }
   njl_host *host = njl_host_open(L);
   luaL_checkstack(L, LUA_MINSTACK, NULL);
   njl_reply *reply = (njl_reply *)njl_reply_push(L, host);
   njl_client *client = njl_check_client(L);
   njl_future *refusal = NULL;
-  return await_start(L, reply, njl_logout_start(host->engine, client, &reply->wait, scheme, &refusal), refusal);
+  njl_future *logout = njl_logout_start(host->engine, client, &reply->wait, scheme, clears_cookies, &refusal);
+  return await_start(L, reply, logout, refusal);
 }
 
 /* api:log_in{ prompt = function(info) end, scheme = } logs in with a device code or in the browser, depending on the

@@ -14,7 +14,7 @@
 static const char *const list_options[] = {"style",  "items",  "next",           "key",      "param", "size_param",
                                            "size",   "first",  "header",         "request_header", "more", "total",
                                            "prefetch", "max_pages", "max_items", "allow_origins", "resume",
-                                           "total_timeout", "item", "body_param", NULL};
+                                           "total_timeout", "item", "body_param", "next_header", NULL};
 enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 
 /* The options of a call that a list supports. */

@@ -42,6 +42,8 @@ void njl_reading_pairs(njl_reading *r, int table, njl_pairs *list) NJL_RAISES;
 /* form.c */
 /* Pops the path of a file to send. */
 njl_bytes njl_reading_path(njl_reading *r) NJL_RAISES;
+/* Pops the option file: a path, or { path =, offset =, length = } for a part of the file. */
+void njl_reading_file(njl_reading *r, njl_request *request) NJL_RAISES;
 /* Reads { {name=, value=|bytes=|file=, filename=, content_type=}, ... }, or { name = text, other = {file=} }. */
 void njl_reading_form(njl_reading *r, int table, njl_request *request) NJL_RAISES;
 

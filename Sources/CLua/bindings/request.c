@@ -230,7 +230,7 @@ static void read_body(njl_reading *r, int options, uint64_t present, njl_request
     njl_reading_form(r, lua_gettop(L), request);
     lua_pop(L, 1);
   } else if (push_option(r, options, present, FILE_)) {
-    request->file = njl_reading_path(r);
+    njl_reading_file(r, request);
   } else if (push_option(r, options, present, BODY)) {
     if (lua_isfunction(L, -1) || lua_istable(L, -1)) {
       request->streams_body = true;

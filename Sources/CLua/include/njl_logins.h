@@ -20,7 +20,7 @@ njl_future *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wa
 /* Starts a logout. The logout is awaited, cancelled and abandoned like a call. Returns NULL and sets `*error` if the
  * logout could not start. */
 njl_future *njl_logout_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,
-                              njl_future **error);
+                             bool clears_cookies, njl_future **error);
 /* Starts to wait for the end of the client's work. The wait is awaited, cancelled and abandoned like a call. `seconds` of 0
  * is no limit. Returns NULL and sets `*error` if the client is closed. */
 njl_future *njl_drain_start(njl_engine *engine, njl_client *client, njl_wait *wait, double seconds, njl_future **error);

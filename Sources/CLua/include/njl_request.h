@@ -40,6 +40,8 @@ typedef struct njl_request {
   njl_bytes body;
   njl_implied_type implied_type;
   njl_bytes file; /* the path of a file to send in place of `body`; `data` NULL: none */
+  int64_t file_offset; /* the first byte of the file to send */
+  int64_t file_length; /* the number of bytes of the file to send; negative: up to its end */
   bool has_form;  /* send the form of `parts` in place of `body` */
   const njl_form_part *parts;
   size_t part_count;

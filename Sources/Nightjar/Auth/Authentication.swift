@@ -71,6 +71,8 @@ public struct TokenLogin: Sendable, CustomStringConvertible, CustomReflectable {
 public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     /// The client's method of authentication.
     public typealias ClientAuthentication = OAuthRequest.ClientAuthentication
+    /// The unit of the lifetimes that the server reports.
+    public typealias LifetimeUnit = TokenLifetimeUnit
 
     /// How a token is obtained if there is no refresh token.
     public enum Grant: Sendable, Equatable {
@@ -96,6 +98,9 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
     /// The expected issuer, for ``Grant/authorizationCode``. The login fails if the issuer in the redirect is missing
     /// or different. Nil: the issuer is not checked. RFC 9207.
     public var issuer: String?
+
+    /// The unit of `expires_in` in token responses.
+    public var lifetimeUnit = LifetimeUnit.seconds
 
     public init(tokenURL: String) { self.tokenURL = tokenURL }
 

@@ -101,7 +101,8 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
         attempt(OAuthRequest.deviceCode(code, client: server.client), to: nil, issuer) { [weak self] result in
             guard let self else { return }
             let tokenResponse = Result { () throws(NightjarError) -> TokenResponse in
-                try TokenResponseFormat.oauth2.read(try result.get(), replacing: nil, sent: sent, for: loop)
+                try TokenResponseFormat.oauth2(server.lifetimeUnit).read(
+                    try result.get(), replacing: nil, sent: sent, for: loop)
             }
             guard let actions = device?.received(tokenResponse, now: now) else { return }
             perform(actions, server, issuer)
@@ -164,7 +165,8 @@ final class InteractiveLogin: ClientOperation, @unchecked Sendable {
         guard let browser else { return }
         let sent = WallClock.now()
         send(browser.exchange(code, client: server.client), to: nil, issuer) { [self] response throws(NightjarError) in
-            switch try TokenResponseFormat.oauth2.read(response, replacing: nil, sent: sent, for: loop) {
+            let format = TokenResponseFormat.oauth2(server.lifetimeUnit)
+            switch try format.read(response, replacing: nil, sent: sent, for: loop) {
             case .token(let token): setToken(token)
             case .refused(let refusal): throw refusal.error
             }

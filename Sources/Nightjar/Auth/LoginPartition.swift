@@ -9,6 +9,14 @@ struct LoginPartition {
     /// The number of times that calls started to use a token of another partition. The first partition does not count.
     private(set) var changes: UInt64 = 0
 
+    /// The lineages of the client's logins, most recent last, at most ``maximumLineages``.
+    private(set) var lineages: [UInt64] = []
+
+    /// Returns the owner of the cookies that responses set.
+    func owner(isStored: Bool) -> Cookie.Owner? {
+        current.map { Cookie.Owner(lineage: $0.high, isStored: isStored) }
+    }
+
     /// Records that calls use `token` from now on.
     ///
     /// - Returns: Whether cached responses may belong to a login other than the token's.
@@ -18,9 +26,13 @@ struct LoginPartition {
         if let current, current != last {
             if last != nil { changes &+= 1 }
             last = current
+            lineages.append(current.high)
+            lineages.removeFirst(max(0, lineages.count - LoginPartition.maximumLineages))
         }
         return current != before || current == nil
     }
 
     mutating func clear() { current = nil }
+
+    private static let maximumLineages = 8
 }

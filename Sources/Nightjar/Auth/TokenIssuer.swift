@@ -62,11 +62,13 @@ struct TokenIssuer: Sendable {
         case .oauth2(let server):
             if let refresh = token?.refresh {
                 let request = OAuthRequest.refresh(refresh, client: server.client)
-                return Exchange(request: try prepared(request, key: key), spendsToken: true, format: .oauth2)
+                return Exchange(
+                    request: try prepared(request, key: key), spendsToken: true, format: .oauth2(server.lifetimeUnit))
             }
             guard server.grant == .clientCredentials else { return nil }
             let request = OAuthRequest.clientCredentials(scope: server.scope, client: server.client)
-            return Exchange(request: try prepared(request, key: nil), spendsToken: false, format: .oauth2)
+            return Exchange(
+                request: try prepared(request, key: nil), spendsToken: false, format: .oauth2(server.lifetimeUnit))
         case .call(let login, let refreshCall):
             if let refresh = token?.refresh, let refreshCall {
                 let request = try refreshCall.request(refreshToken: refresh)
@@ -110,7 +112,7 @@ struct TokenIssuer: Sendable {
 /// How a token is read from a response.
 enum TokenResponseFormat {
     /// RFC 6749 section 5.
-    case oauth2
+    case oauth2(TokenLifetimeUnit)
     case places(TokenPointers)
 
     /// Reads a token response.
@@ -143,7 +145,9 @@ enum TokenResponseFormat {
         }
         return try response.body.withUnsafeReadableBytes { bytes throws(NightjarError) in
             switch self {
-            case .oauth2: try TokenResponse(status: response.status, body: bytes, replacing: old, at: sent)
+            case .oauth2(let unit):
+                try TokenResponse(
+                    status: response.status, body: bytes, replacing: old, at: sent, lifetimesIn: unit)
             case .places(let places):
                 try places.read(status: response.status, body: bytes, replacing: old, at: sent)
             }

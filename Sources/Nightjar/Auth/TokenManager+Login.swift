@@ -58,13 +58,17 @@ extension TokenManager {
     ///   has replaced this logout, or with the error of a change that failed. The failure of a change does not undo the
     ///   logout.
     func logOut(then completion: @escaping (NightjarError?) -> Void) {
-        let cache = partition == nil ? nil : responses
-        if let partition { cache?.forget(partition) }
+        let known = partition
+        if let known { responses?.forget(known) }
         let ending = session.logOut()
         updates.overtake()
         forget()
         // Replacement of this logout by a later login or logout is not a failure.
         begin(ending, overtaken: { completion(nil) }) { [self] outcome, error, _ in
+            // A login that this client has not used is only known from the store. A logout ends at most two logins.
+            let stored = session.endedLogins.prefix(2).filter { $0 != known?.high }
+            for lineage in stored { responses?.forget(CachePartition(lineage: lineage)) }
+            let cache = known == nil && stored.isEmpty ? nil : responses
             guard outcome != .ended else { return flush(cache, then: completion) }
             let reason = error?.message ?? "the token \(store.name) was changed by other clients or processes too often"
             loop.note(.error, "saving the logout failed and will be retried with a later call: \(reason)")

@@ -17,7 +17,7 @@ final class TokenManager: @unchecked Sendable {
     private var field = TokenField()
     /// The cache partition of this login, which a token refresh does not change.
     var partition: CachePartition? { partitions.current }
-    private var partitions = LoginPartition()
+    private(set) var partitions = LoginPartition()
     private var waiting: [TokenRefresh.Call: Call] = [:]
     private var lastCall: TokenRefresh.Call = 0
     /// The error of the last failed refresh.
@@ -175,6 +175,7 @@ final class TokenManager: @unchecked Sendable {
         let isFirst = progress.version == nil
         progress.version = version
         call.loginPartition = partition
+        call.cookieOwner = partitions.owner(isStored: login.store != nil)
         do throws(NightjarError) {
             call.request = try isFirst ? field.added(to: call.request) : field.replaced(in: call.request)
             return .proceed

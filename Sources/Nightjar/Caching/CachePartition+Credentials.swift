@@ -9,8 +9,7 @@ extension CacheFacts {
     func key(login: CachePartition?) -> CacheKey {
         guard let login else { return key }
         guard let other = partitionBesideLogin else { return CacheKey(url: key.url, partition: login) }
-        return CacheKey(
-            url: key.url, partition: CachePartition(high: login.high ^ other.high, low: login.low ^ other.low))
+        return CacheKey(url: key.url, partition: login.combined(with: other))
     }
 }
 

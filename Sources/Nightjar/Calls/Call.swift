@@ -48,6 +48,8 @@ final class Call: @unchecked Sendable {
     /// The cache partition of the login whose token was attached to the request. Nil if no token was attached, or if
     /// the token has no partition.
     var loginPartition: CachePartition?
+    /// The login that owns the cookies of the response. Nil as for ``loginPartition``.
+    var cookieOwner: Cookie.Owner?
     /// Reports progress to the caller. Nil: the caller does not observe progress.
     private(set) var progressWatch: ProgressWatch?
     /// The exchange whose response this call waits for together with other calls, or nil.

@@ -21,29 +21,35 @@ extension Client {
         }
     }
 
-    /// Logs out: removes the token, also from the store, and the cached responses of this login. Until a new login,
+    /// Logs out: removes the token, also from the store, the cached responses of this login and, if requested, its
+    /// cookies. Until a new login,
     /// calls that need the token fail with `unauthorized`. If the login has a store, this also applies to other clients
     /// that use the store, and after a restart. Passwords and client certificates that the challenge callback has
     /// provided are forgotten.
     ///
-    /// The client is logged out when this function returns. `finished` is called when the store and the cache on disk
-    /// have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
+    /// The client is logged out when this function returns. `finished` is called when the store, the cache on disk and
+    /// the cookie file have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
     /// the login. ``close()`` waits for the store.
     ///
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
+    ///   - clearingCookies: Whether the cookies of the login are deleted, also from the cookie file: the cookies that
+    ///     responses to its requests have set, and the cookies for the host of the base URL that no login's request has
+    ///     received. Cookies of other logins are kept. The client need not have a login.
     ///   - queue: Where `finished` is called, as for a call.
     /// - Throws: `invalid_request` if no login matches, or if several logins match; `closed`; `forked`.
     /// - Returns: The operation. Cancelling it ends the wait and does not undo the logout.
     @discardableResult
     public func logOut(
-        scheme: String? = nil, on queue: CompletionQueue?,
+        scheme: String? = nil, clearingCookies: Bool = false, on queue: CompletionQueue?,
         finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientOperation {
-        // Without a login, only the passwords and certificates of the challenge callback are forgotten.
-        let hasLogin = logins.contains { $0.tokenLogin != nil }
-        let number = hasLogin || scheme != nil || requestPassword == nil ? try login(scheme).number : nil
-        let logout = Logout(sessions[number], on: loop, queue: queue, timeout: Client.logoutLimit, finished: finished)
+        // Without a login, only cookies, and the passwords and certificates of the challenge callback, are forgotten.
+        let needsLogin = requestPassword == nil && !clearingCookies || logins.contains { $0.tokenLogin != nil }
+        let number = needsLogin || scheme != nil ? try login(scheme).number : nil
+        let jar = clearingCookies ? cookies.map { Logout.Cookies(storage: $0, host: template.base?.origin.host) } : nil
+        let logout = Logout(
+            sessions[number], jar, on: loop, queue: queue, timeout: Client.logoutLimit, finished: finished)
         try changeLogin { () throws(NightjarError) in
             if let requestPassword {
                 try submit(
@@ -67,15 +73,18 @@ extension Client {
         repeated.forget()
     }
 
-    /// Logs out as ``logOut(scheme:on:finished:)`` does, and blocks this thread until the logout is complete.
+    /// Logs out as ``logOut(scheme:clearingCookies:on:finished:)`` does, and blocks this thread until the logout is
+    /// complete.
     ///
     /// - Throws: Also the errors that `finished` receives, such as `storage`; `reentrant`. See
-    ///   ``logOut(scheme:on:finished:)``.
-    public func logOutBlocking(scheme: String? = nil) throws(NightjarError) {
+    ///   ``logOut(scheme:clearingCookies:on:finished:)``.
+    public func logOutBlocking(scheme: String? = nil, clearingCookies: Bool = false) throws(NightjarError) {
         try checkMayWait()
         let queue = CompletionQueue()
         let outcome = Mutex<Result<Void, NightjarError>?>(nil)
-        try logOut(scheme: scheme, on: queue) { result in outcome.withLock { $0 = result } }
+        try logOut(scheme: scheme, clearingCookies: clearingCookies, on: queue) { result in
+            outcome.withLock { $0 = result }
+        }
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 

@@ -104,6 +104,7 @@ public final class Client: Sendable {
         logins = configuration.logins
         schemes = try configuration.schemeCredentials(template)
         try configuration.timeouts.check()
+        try configuration.checkPauseHeader()
         configuration.timeouts = configuration.timeouts.filled(from: Configuration().timeouts)
         timeouts = configuration.timeouts
         maximumBody = configuration.maximumBody

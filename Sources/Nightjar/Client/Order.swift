@@ -106,7 +106,8 @@ enum StageKind: CaseIterable {
                 ? RestrictNetwork(configuration.connectivity, configuration.clientNetwork) : nil
         case .limit:
             Limit(
-                configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait)
+                configuration.limits, groups: configuration.limitGroups, longestWait: configuration.retry.longestWait,
+                pauseHeader: configuration.pauseHeader.flatMap(PauseHeader.init))
         case .decode: Decode()
         case .warnAboutTLS: configuration.transport.tls.verifiesCertificates ? nil : WarnAboutTLS()
         case .trace: Trace(configuration.observers)

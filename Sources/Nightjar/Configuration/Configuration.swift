@@ -55,7 +55,7 @@ public struct Configuration: Sendable {
     ///
     /// While a call waits for a decision, its total timeout runs, and during a TLS handshake also its connect timeout.
     /// Passwords and certificates are used again for later calls, in memory only, until the server rejects them or
-    /// ``Client/logOut(scheme:on:finished:)`` is called.
+    /// ``Client/logOut(scheme:clearingCookies:on:finished:)`` is called.
     public var onChallenge: Authentication.ChallengeHandler?
     /// Token providers by security scheme name. They replace the token source in ``auth``.
     public var tokenProviders: ExactDictionary<TokenProvider> = [:]
@@ -67,6 +67,11 @@ public struct Configuration: Sendable {
     /// redirects wait for the time that the field specifies, and other calls to the origin or the resource are held
     /// back until then. If false, the field is only reported in errors.
     public var respectsRetryAfter = true
+    /// The name of a response field with which the API requests a pause in seconds, such as `Backoff`, also in successful
+    /// responses. All calls to the origin, or of the call's limit group, are then held back. A pause lasts at most one
+    /// day. Calls that would wait longer than ``RetrySettings/longestWait`` fail at once. Ignored where
+    /// ``respectsRetryAfter`` is false. Nil: none.
+    public var pauseHeader: String?
     /// How redirects are handled.
     public var redirect = RedirectSettings()
     /// Names of additional headers that carry credentials. Other sensitive headers are recognized by their names
@@ -107,7 +112,7 @@ public struct Configuration: Sendable {
     public var decompresses = true
     /// The endpoints of the API. The catalog's first server is the default base URL.
     public var catalog: Catalog?
-    /// The path of an OpenAPI document that `Client.init` reads. The document's endpoints are added to ``catalog``. If
+    /// The path of an OpenAPI 3 or Swagger 2.0 document that `Client.init` reads. The document's endpoints are added to ``catalog``. If
     /// both have an endpoint of the same name, the endpoint of ``catalog`` is used. For a document at a URL, use
     /// ``Client/loadCatalog(from:)``.
     public var openAPI: String?

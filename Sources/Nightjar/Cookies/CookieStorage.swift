@@ -91,8 +91,24 @@ public final class CookieStorage: Sendable {
     /// Stores the cookies of a response's Set-Cookie fields.
     ///
     /// - Returns: The reasons for rejected cookies.
-    func store(_ headers: Headers, from url: RequestURL, firstParty: Origin?) -> [CookieRefusal] {
-        change { $0.store(from: headers, of: url, at: CookieStorage.now, firstParty: firstParty) }
+    func store(
+        _ headers: Headers, from url: RequestURL, firstParty: Origin?, owner: Cookie.Owner?
+    ) -> [CookieRefusal] {
+        change { $0.store(from: headers, of: url, at: CookieStorage.now, firstParty: firstParty, owner: owner) }
+    }
+
+    /// Deletes the cookies of logins that have ended. See `CookieJar.deleteCookies(of:host:at:)`.
+    func deleteCookies(of logins: [UInt64], host: String?) {
+        guard !isOfParent else { return }
+        change { _ = $0.deleteCookies(of: logins, host: host, at: CookieStorage.now) }
+    }
+
+    /// Saves pending changes on this thread, and removes deleted cookies from all parts of the file.
+    ///
+    /// - Throws: As ``flush()``.
+    func erase() throws(NightjarError) {
+        try checkProcess()
+        try sharedFile?.saver.erase()
     }
 
     // MARK: Logging

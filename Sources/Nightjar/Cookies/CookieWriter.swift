@@ -123,6 +123,14 @@ final class CookieWriter: Sendable {
         }
     }
 
+    /// Saves pending changes on this thread, and removes deleted cookies from all parts of the file.
+    ///
+    /// - Throws: As ``save()``.
+    func erase() throws(NightjarError) {
+        try save()
+        disk.withLock { disk in withoutFileSizeSignal { disk.file.removeLog() } }
+    }
+
     // MARK: The thread
 
     /// Starts the thread. Returns nil if the thread cannot be started. The next call of ``wake()`` then tries again,

@@ -229,6 +229,9 @@ private struct OAuthChoice {
             Option(name: "issuer") { value, path, choice throws(NightjarError) in
                 choice.server.issuer = try value.text(path)
             },
+            Option(name: "lifetime_unit") { value, path, choice throws(NightjarError) in
+                choice.server.lifetimeUnit = try value.lifetimeUnit(path)
+            },
             Option(name: "scope") { value, path, choice throws(NightjarError) in
                 let scope = try value.text(path)
                 choice.server.scope = scope.isEmpty ? nil : scope
@@ -329,6 +332,9 @@ private enum PlacesChoice {
         Option(name: "lifetime") { value, path, places throws(NightjarError) in
             places.expiry = .lifetime(try value.pointer(path))
         },
+        Option(name: "lifetime_unit") { value, path, places throws(NightjarError) in
+            places.lifetimeUnit = try value.lifetimeUnit(path)
+        },
         Option(name: "expiry") { value, path, places throws(NightjarError) in
             places.expiry = .moment(try value.pointer(path))
         },
@@ -339,6 +345,10 @@ private enum PlacesChoice {
 }
 
 extension JSONValue {
+    fileprivate func lifetimeUnit(_ path: String) throws(NightjarError) -> TokenLifetimeUnit {
+        TokenLifetimeUnit(rawValue: try word(path, TokenLifetimeUnit.allCases.map(\.rawValue))) ?? .seconds
+    }
+
     /// Reads one of the given words.
     func word(_ path: String, _ words: [String]) throws(NightjarError) -> String {
         let text = try text(path)

@@ -80,6 +80,10 @@ extension Configuration {
             Option(name: "respect_retry_after") { value, path, configuration throws(NightjarError) in
                 configuration.respectsRetryAfter = try value.flag(path)
             },
+            Option(name: "pause_header") { value, path, configuration throws(NightjarError) in
+                configuration.pauseHeader = value == .null ? nil : try value.text(path)
+                try configuration.checkPauseHeader()
+            },
             Option(name: "lenient_line_endings") { value, path, configuration throws(NightjarError) in
                 configuration.transport.lenientLineEndings = try value.flag(path)
             },

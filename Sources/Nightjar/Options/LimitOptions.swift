@@ -82,6 +82,13 @@ extension CircuitBreaker.Settings {
 }
 
 extension Configuration {
+    /// - Throws: `invalid_argument` if ``pauseHeader`` is not the name of a header field.
+    package func checkPauseHeader() throws(NightjarError) {
+        guard let pauseHeader, PauseHeader(pauseHeader) == nil else { return }
+        throw NightjarError(
+            .invalidArgument, "pause_header must be the name of a header field, got \(quoted(pauseHeader))")
+    }
+
     /// Reads `{name = {rate_limit=, concurrency=, ...}, ...}`.
     mutating func readLimitGroups(_ value: JSONValue, _ path: String) throws(NightjarError) {
         guard case .object(let members) = value else { throw .mismatch(path, expected: "a table of groups", value) }

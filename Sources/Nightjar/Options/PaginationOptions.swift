@@ -2,8 +2,8 @@ import NightjarHTTP
 
 extension Pagination {
     /// Reads the name of a style, `true` to detect the style, or a table `{style=, items=, item=, next=, key=,
-    /// param=, body_param=, size_param=, size=, first=, header=, request_header=, more=, total=, prefetch=, max_pages=,
-    /// max_items=, allow_origins=}`. Items, item, next, key, body_param, more and total are JSON Pointers (RFC 6901).
+    /// param=, body_param=, size_param=, size=, first=, header=, next_header=, request_header=, more=, total=, prefetch=,
+    /// max_pages=, max_items=, allow_origins=}`. Items, item, next, key, body_param, more and total are JSON Pointers (RFC 6901).
     ///
     /// - Throws: `invalid_argument` for an unknown name (with the nearest known name) or a wrong type.
     public init(options value: JSONValue) throws(NightjarError) { try self.init(value, "") }
@@ -52,6 +52,9 @@ extension Pagination {
             pages.first = try value.count(path, in: 0...Pagination.largestFirst)
         },
         Option(name: "header") { value, path, pages throws(NightjarError) in pages.header = try value.text(path) },
+        Option(name: "next_header") { value, path, pages throws(NightjarError) in
+            pages.nextHeader = try value.text(path)
+        },
         Option(name: "request_header") { value, path, pages throws(NightjarError) in
             pages.requestHeader = try value.text(path)
         },

@@ -31,7 +31,9 @@ final class Cookies: Stage, @unchecked Sendable {
         guard call.usesCookies, !call.isReplaying, head.headers.firstIndex(of: "Set-Cookie") != nil else {
             return .proceed
         }
-        for refusal in storage.store(head.headers, from: call.request.url, firstParty: firstParty(of: call)) {
+        let refusals = storage.store(
+            head.headers, from: call.request.url, firstParty: firstParty(of: call), owner: call.cookieOwner)
+        for refusal in refusals {
             call.note(.debug, "a cookie of \(call.request.url.origin) was rejected: \(refusal)")
         }
         return .proceed

@@ -4,7 +4,8 @@ import NightjarHTTP
 
 /// Applies the rate limit, the concurrency limit and the circuit breaker of an origin or a group, as decided by
 /// `LimitGate`. A pause that a response requests (429 or 503 with Retry-After) holds back the calls of the origin or of
-/// the resource: see ``PauseScope``.
+/// the resource: see ``PauseScope``. A pause that the ``PauseHeader`` of any response requests holds back the calls of
+/// the origin or group.
 ///
 /// Without limits and requested pauses, there is no gate, and the stage costs almost nothing.
 final class Limit: Stage, @unchecked Sendable {
@@ -13,6 +14,7 @@ final class Limit: Stage, @unchecked Sendable {
     private let settings: LimitSettings
     private let groups: ExactDictionary<LimitSettings>
     private let longestWait: Duration
+    private let pauseHeader: PauseHeader?
     /// The calls for resources whose servers requested a pause.
     private let pauses: PausedCalls
     /// Whether no limits are configured. Even then, gates exist for servers that requested a pause.
@@ -25,7 +27,11 @@ final class Limit: Stage, @unchecked Sendable {
     private var lastID: LimitGate.ID = 0
 
     /// - Parameter longestWait: If a server requests a longer pause, calls fail at once.
-    init(_ settings: LimitSettings, groups: ExactDictionary<LimitSettings>, longestWait: Duration) {
+    init(
+        _ settings: LimitSettings, groups: ExactDictionary<LimitSettings>, longestWait: Duration,
+        pauseHeader: PauseHeader?
+    ) {
+        self.pauseHeader = pauseHeader
         self.settings = settings
         self.groups = groups
         self.longestWait = longestWait
@@ -125,11 +131,17 @@ final class Limit: Stage, @unchecked Sendable {
     override func incoming(_ head: inout ResponseHead, _ call: Call) -> Verdict {
         let requestsPause = head.status == 429 || head.status == 503
         let progress = call.states[progressKey]
-        if progress == nil, !requestsPause, pauses.isEmpty { return .proceed }
+        let headerPause = pauseHeader.flatMap { header in
+            call.options.respectsRetryAfter ? header.pause(head.headers, now: WallClock.secondsSince1970()) : nil
+        }
+        if progress == nil, !requestsPause, headerPause == nil, pauses.isEmpty { return .proceed }
         if !pauses.isEmpty, head.status < 400 { pauses.succeeded(call) }
         let pause = requestsPause && call.options.respectsRetryAfter ? pauses.received(head, call) : nil
-        guard let gate = progress?.gate ?? (pause == .origin ? gate(of: scope(of: call)) : nil) else {
-            return .proceed
+        let needsGate = pause == .origin || headerPause != nil
+        guard let gate = progress?.gate ?? (needsGate ? gate(of: scope(of: call)) : nil) else { return .proceed }
+        if let headerPause {
+            let now = call.loop.clock.now.uptimeNanoseconds
+            perform(gate.machine.pause(for: headerPause, now: now), gate, call.loop)
         }
         var permit = progress?.permit
         let releases = gate.machine.received(
@@ -265,7 +277,7 @@ final class Limit: Stage, @unchecked Sendable {
             progress?.permit = permit
             if let since = progress?.waitsSince {
                 let wait = Duration.nanoseconds((loop.clock.now - since).nanoseconds)
-                call.decide(.waited(wait, for: "\(hold.name) of \(gate.scope.name)"))
+                call.decide(.waited(wait, for: "\(hold.name(pauseHeader)) of \(gate.scope.name)"))
             }
             call.resume(.proceed)
         case .refuse(let id, let refusal):
@@ -320,12 +332,13 @@ extension LimitGate {
 }
 
 extension LimitGate.BlockingLimit {
-    fileprivate var name: String {
+    fileprivate func name(_ header: PauseHeader?) -> String {
         switch self {
         case .concurrency: "the concurrency limit"
         case .rate(.configuredRate): "the rate limit"
         case .rate(.serverQuota): "the server's rate limit"
         case .rate(.serverPause): "the pause requested by the server (Retry-After)"
+        case .rate(.pauseHeader): "the pause requested by the server (\(header?.name ?? ""))"
         case .probe: "the probe of the circuit"
         }
     }

@@ -63,7 +63,8 @@ struct CatalogBuilder {
             if let swagger = tree.root["swagger"]?.text {
                 throw NightjarError(
                     .invalidArgument,
-                    "\(tree.name) uses Swagger \(quoted(swagger)), which is not supported; convert it to OpenAPI 3 (npx swagger2openapi)"
+                    "\(tree.name) uses Swagger \(quoted(swagger)), which is not supported; the supported versions are "
+                        + "Swagger 2.0, OpenAPI 3.0 and OpenAPI 3.1"
                 )
             }
             throw NightjarError(

@@ -33,6 +33,45 @@ enum JSONPosition {
         return (line, String(decoding: before[start...], as: UTF8.self).unicodeScalars.count { $0 != "\u{FEFF}" } + 1)
     }
 
+    /// The line and column of a value, counted from 1.
+    struct Place {
+        let line: UInt32
+        let column: UInt16
+    }
+
+    /// Returns the positions of the first `count` values and names in document order, in one pass.
+    ///
+    /// - Parameter source: as for ``find(_:in:)``.
+    static func all(in source: [UInt8], count: Int) -> [Place] {
+        var places: [Place] = []
+        places.reserveCapacity(count)
+        var at = source.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
+        var line = 1
+        /// The start of a part of the line, and the number of characters before it.
+        var (start, before) = (at, 0)
+        while at < source.count, places.count < count {
+            let first = at
+            switch source[at] {
+            case UInt8(ascii: "{"), UInt8(ascii: "["): at += 1
+            case UInt8(ascii: "\""): at = end(ofStringAt: at, in: source)
+            case 0x0A:
+                at += 1
+                line += 1
+                (start, before) = (at, 0)
+                continue
+            case UInt8(ascii: "}"), UInt8(ascii: "]"), UInt8(ascii: ","), UInt8(ascii: ":"), 0x20, 0x09, 0x0D:
+                at += 1
+                continue
+            default: while at < source.count, !isEnd(source[at]) { at += 1 }
+            }
+            // Each byte of the line is counted once.
+            before += source[start..<first].count { $0 & 0xC0 != 0x80 }
+            start = first
+            places.append(Place(line: UInt32(clamping: line), column: UInt16(clamping: before + 1)))
+        }
+        return places
+    }
+
     private static func end(ofStringAt start: Int, in source: [UInt8]) -> Int {
         var at = start + 1
         while at < source.count, source[at] != UInt8(ascii: "\"") { at += source[at] == UInt8(ascii: "\\") ? 2 : 1 }

@@ -4,13 +4,15 @@ import NightjarHTTP
 ///
 ///     needs(first) ──received──▶ needs(others) ... ──received──▶ complete
 ///
-/// Reads OpenAPI 3.0 and 3.1, in JSON or YAML. A document at a URL may refer only to documents of the same origin, and
+/// Reads OpenAPI 3.0 and 3.1, and Swagger 2.0, which is converted, in JSON or YAML. A document at a URL may refer only to documents of the same origin, and
 /// a file only to files.
 package struct CatalogLoader: Sendable {
     private var set = DocumentSet()
     private var traversal = ReferenceTraversal()
     private var bytes = 0
     private var requestCount = 1
+    /// The notes about values of Swagger 2.0 documents that could not be converted.
+    private var conversionNotes: [String] = []
 
     /// - Parameter location: an absolute file path, or an absolute URL.
     package init(_ location: String) { missing = [location] }
@@ -30,7 +32,7 @@ package struct CatalogLoader: Sendable {
     ///   - location: one of ``missing``.
     ///   - base: the final location after redirects, against which references are resolved. The default is `location`.
     /// - Throws: `decoding` if the first document is neither JSON nor YAML, usually with line and column,
-    ///   `invalid_argument` if the first document is not an OpenAPI 3 description or `location` is not in ``missing``,
+    ///   `invalid_argument` if the first document is neither an OpenAPI 3 nor a Swagger 2.0 description or `location` is not in ``missing``,
     ///   `invalid_url`, `too_large`, `no_memory`.
     package mutating func received(
         _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
@@ -49,7 +51,7 @@ package struct CatalogLoader: Sendable {
         }
         let tree: DocumentTree
         do throws(NightjarError) {
-            tree = try DocumentTree.reading(document, name: base.name)
+            tree = try converted(DocumentTree.reading(document, name: base.name), at: base)
         } catch {
             guard !set.documents.isEmpty else { throw error }
             missing.remove(at: place)
@@ -67,6 +69,18 @@ package struct CatalogLoader: Sendable {
                 "\(set.documents[0].name) refers to more than \(CatalogLoader.maximumDocuments) documents")
         }
         missing += further.map(\.text)
+    }
+
+    /// Returns the document as an OpenAPI 3 document if it is a Swagger 2.0 document.
+    private mutating func converted(
+        _ tree: DocumentTree, at location: DocumentLocation
+    ) throws(NightjarError) -> DocumentTree {
+        guard SwaggerConverter.applies(to: tree) else { return tree }
+        let converted = try SwaggerConverter.convert(tree, at: location)
+        let isFirst = set.documents.isEmpty
+        let room = CatalogBuilder.maximumNotes - conversionNotes.count
+        conversionNotes += converted.notes.prefix(room).map { isFirst ? $0 : "\(tree.name): \($0)" }
+        return converted.tree
     }
 
     /// Reports that a document could not be loaded. The parts that refer to it are skipped, with a note.
@@ -89,6 +103,7 @@ package struct CatalogLoader: Sendable {
                 .invalidArgument, "\(counted(missing.count, "document")) \(verb) not been received yet")
         }
         var builder = CatalogBuilder(set)
+        builder.made.notes = conversionNotes
         return try builder.catalog()
     }
 

@@ -215,11 +215,12 @@ struct PageReading {
             }
             guard !token.isEmpty else { return try end(more, "a token in its header field \(quoted(name))") }
             if takesToken { return .position(.token(token)) }
-            guard PageHints.isURL(token) else {
+            guard options.nextHeader != nil || PageHints.isURL(token) else {
                 throw NightjarError(
                     .decoding,
                     "page \(place.number) has no URL in its header field \(quoted(name)); set param or "
-                        + "request_header to the item or field that sends the value back")
+                        + "request_header to the item or field that sends the value back, or next_header if the value "
+                        + "is a relative URL")
             }
             return .url(token)
         }

@@ -156,6 +156,32 @@ extension Pagination {
         _ = try origins()
     }
 
+    /// Returns the options with style header if ``nextHeader`` is set.
+    ///
+    /// - Throws: `invalid_argument` if other options select the next page differently.
+    func withStyleOfNextHeader() throws(NightjarError) -> Pagination {
+        guard let nextHeader else { return self }
+        guard FieldSyntax.isToken(nextHeader.utf8) else {
+            throw NightjarError(
+                .invalidArgument, "next_header must be the name of a header field, got \(quoted(nextHeader))")
+        }
+        guard style == .guess || style == .header else {
+            throw NightjarError(
+                .invalidArgument, "next_header requires the style header, got \(style.rawValue); remove style")
+        }
+        let others: [(String, Bool)] = [
+            ("header", header.map { !$0.isExactly(nextHeader) } ?? false), ("next", next != nil),
+            ("param", parameter != nil), ("request_header", requestHeader != nil),
+            ("body_param", bodyParameter != nil),
+        ]
+        if let other = others.first(where: \.1) {
+            throw NightjarError(.invalidArgument, "only one of next_header and \(other.0) may be set")
+        }
+        var options = self
+        (options.style, options.header) = (.header, nextHeader)
+        return options
+    }
+
     func origins() throws(NightjarError) -> [Origin] {
         var origins: [Origin] = []
         for text in allowedOrigins {

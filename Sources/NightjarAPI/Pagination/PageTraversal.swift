@@ -121,6 +121,7 @@ package struct PageTraversal: Sendable {
         _ options: Pagination, first: RequestURL, method: Method = .get, body: ByteBuffer? = nil,
         resuming state: String? = nil
     ) throws(NightjarError) {
+        let options = try options.withStyleOfNextHeader()
         try options.check()
         self.options = options
         self.first = first

@@ -1,7 +1,7 @@
 /// Options for reading a list page by page.
 ///
 /// Error messages use the option names of Lua, JSON and endpoint descriptions: `param`, `body_param`, `size_param`,
-/// `request_header`, `max_pages`, `max_items` and `allow_origins`.
+/// `next_header`, `request_header`, `max_pages`, `max_items` and `allow_origins`.
 public struct Pagination: Sendable {
     /// The way in which a server divides a list into pages.
     public enum Style: String, Sendable, CaseIterable {
@@ -52,6 +52,9 @@ public struct Pagination: Sendable {
     public var first = 1
     /// For ``Style/header``: the response field that contains the token.
     public var header: String?
+    /// The response field that contains the URL of the next page, absolute or relative to the URL of the page. Implies
+    /// ``Style/header``, in place of ``header``. Unlike in ``header``, any value is a URL.
+    public var nextHeader: String?
     /// For ``Style/header``: the request field that sends the token back. Nil: ``parameter`` sends it back, or the
     /// response field contains the URL of the next page.
     public var requestHeader: String?

@@ -13,6 +13,7 @@ import NIOCore
 /// - `repeat`: with `page` (or `1`), each page equals the first page. With `cursor`, all cursors are equal.
 /// - `end`: how the last page indicates the end of the list: `null`, `empty` or `absent`.
 /// - `links`: the form of URLs: `relative` (a path), `absolute` or `query`. `foreign`: the origin of URLs.
+/// - `next_header`: the name of a field that has the URL of the next page in addition to the Link field (style link).
 /// - `shape`, `next_at`: the place of the items and of the next page, such as `data` or `page.items`.
 /// - `total=absent`: omits the number of items. `first`: the number of the first page, 0 or 1.
 /// - `fail` and `rate`: see ``ListFaults``.
@@ -38,6 +39,7 @@ struct ListQuery {
     let end: End
     let links: Links
     let foreignOrigin: String?
+    let nextHeader: String?
     let itemsPath: [String]?
     let nextPath: [String]?
     let includesTotal: Bool
@@ -68,6 +70,11 @@ struct ListQuery {
         end = try ListQuery.choice(request, "end") ?? .null
         links = try ListQuery.choice(request, "links") ?? .relative
         foreignOrigin = try ListQuery.origin(request)
+        nextHeader = request.query("next_header")
+        guard
+            nextHeader.map({ $0.hasPrefix("X-") && $0.utf8.count <= 64 && $0.utf8.allSatisfy(ListQuery.isOfName) })
+                ?? true
+        else { throw Problem.query("next_header", "must be a field name that begins with X-") }
         itemsPath = try ListQuery.path(request, "shape")
         nextPath = try ListQuery.path(request, "next_at")
         includesTotal = try request.query("total", oneOf: ["present", "absent"]) == "present"
@@ -95,6 +102,10 @@ struct ListQuery {
             throw Problem.query("foreign", "must be an origin, such as http://127.0.0.1:8080")
         }
         return text
+    }
+
+    private static func isOfName(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "-") || UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20
     }
 
     private static func isOfAuthority(_ byte: UInt8) -> Bool {

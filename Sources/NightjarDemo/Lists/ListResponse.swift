@@ -47,6 +47,7 @@ struct ListResponse {
         case .link:
             response = .json(items)
             response.headers.add(name: "Link", value: links)
+            if let name = query.nextHeader, page.next != nil { response.headers.add(name: name, value: url) }
         case .token:
             response = .json(document((["items"], items)))
             switch (cursor, query.end) {

@@ -65,8 +65,10 @@ public struct DeviceAuthorization: Sendable, Equatable, CustomStringConvertible,
             }
         }
         completePage = complete
-        lifetime = min(json["expires_in"]?.lifetime ?? DeviceAuthorization.defaultLifetime, DeviceAuthorization.longest)
-        let pace = json["interval"]?.lifetime ?? DeviceAuthorization.defaultInterval
+        lifetime = min(
+            json["expires_in"]?.lifetime(in: .seconds) ?? DeviceAuthorization.defaultLifetime,
+            DeviceAuthorization.longest)
+        let pace = json["interval"]?.lifetime(in: .seconds) ?? DeviceAuthorization.defaultInterval
         interval = max(min(pace, DeviceAuthorization.longest), DeviceAuthorization.shortestInterval)
     }
 }

@@ -2,7 +2,7 @@
 public struct TokenPointers: Sendable, Equatable {
     /// The location of the expiry of a token, and its form.
     public enum Expiry: Sendable, Equatable {
-        /// The lifetime in seconds, counted from the time at which the request was sent.
+        /// The lifetime in ``TokenPointers/lifetimeUnit``, counted from the time at which the request was sent.
         case lifetime(JSONPointer)
         /// A timestamp: ISO 8601 text, or seconds or milliseconds since 1970.
         case moment(JSONPointer)
@@ -11,6 +11,8 @@ public struct TokenPointers: Sendable, Equatable {
     public var access = JSONPointer(tokens: ["access_token"])
     public var refresh = JSONPointer(tokens: ["refresh_token"])
     public var expiry = Expiry.lifetime(JSONPointer(tokens: ["expires_in"]))
+    /// The unit of ``Expiry/lifetime(_:)``.
+    public var lifetimeUnit = TokenLifetimeUnit.seconds
     /// The location of the Authorization scheme for the token. If the response contains none, the scheme is that of the
     /// refreshed token, or Bearer.
     public var type = JSONPointer(tokens: ["token_type"])
@@ -78,7 +80,7 @@ public struct TokenPointers: Sendable, Equatable {
     private func end(in json: JSONValue, _ now: Timestamp) -> Timestamp? {
         switch expiry {
         case .lifetime(let place):
-            return place.value(in: json)?.lifetime.flatMap { now.later(by: $0) }
+            return place.value(in: json)?.lifetime(in: lifetimeUnit).flatMap { now.later(by: $0) }
         case .moment(let place):
             switch place.value(in: json) {
             case .string(let text): return Timestamp(iso8601: text) ?? Int64(text).flatMap(TokenPointers.moment)

@@ -1,3 +1,11 @@
+/// The unit of the lifetimes that a server reports.
+public enum TokenLifetimeUnit: String, Sendable, CaseIterable {
+    /// RFC 6749 section 5.1.
+    case seconds
+    /// Contrary to the RFC.
+    case milliseconds
+}
+
 /// The response of a token endpoint. RFC 6749 sections 5.1 and 5.2.
 public enum TokenResponse: Sendable, Equatable {
     case token(Token)
@@ -25,10 +33,12 @@ public enum TokenResponse: Sendable, Equatable {
     ///   - old: the token that was refreshed. Its refresh token, type and scope are used if the response lacks them.
     ///   - now: the time at which the request was sent. The lifetime is counted from this time, because the server
     ///     issues the token later.
+    ///   - unit: the unit of `expires_in`.
     /// - Throws: `too_large` if the response exceeds 1 MiB; `decoding` if the response is invalid, or if the token type
     ///   is neither Bearer nor the type of `old`. Messages do not quote tokens.
     public init(
-        status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp
+        status: Int, body: UnsafeRawBufferPointer, replacing old: Token? = nil, at now: Timestamp,
+        lifetimesIn unit: TokenLifetimeUnit = .seconds
     ) throws(NightjarError) {
         guard body.count <= TokenResponse.largestBody else {
             throw NightjarError(.tooLarge, "the response of the token endpoint is larger than 1 MiB")
@@ -65,7 +75,7 @@ public enum TokenResponse: Sendable, Equatable {
         self = .token(
             Token(
                 access: access, refresh: json["refresh_token"]?.nonEmptyText ?? old?.refresh, type: type,
-                expiry: json["expires_in"]?.lifetime.flatMap { now.later(by: $0) },
+                expiry: json["expires_in"]?.lifetime(in: unit).flatMap { now.later(by: $0) },
                 scope: json["scope"]?.nonEmptyText ?? old?.scope))
     }
 }
@@ -103,18 +113,19 @@ extension JSONValue {
         return text
     }
 
-    /// The value as a lifetime in seconds: a number or, contrary to the RFC, a numeric string. Clamped to 0 to 1e12.
-    var lifetime: Duration? {
-        let seconds: Double
+    /// Returns the value as a lifetime: a number or, contrary to the RFC, a numeric string. Clamped to 0 to 1e12 seconds.
+    func lifetime(in unit: TokenLifetimeUnit) -> Duration? {
+        let count: Double
         switch self {
-        case .integer(let number): seconds = Double(number)
-        case .unsigned: seconds = .infinity
-        case .number(let number): seconds = number
+        case .integer(let number): count = Double(number)
+        case .unsigned: count = .infinity
+        case .number(let number): count = number
         case .string(let text):
             guard let number = Double(text), !number.isNaN else { return nil }
-            seconds = number
+            count = number
         case .null, .bool, .array, .object: return nil
         }
-        return .milliseconds(Int64(min(max(seconds, 0), 1e12) * 1000))
+        let milliseconds = unit == .seconds ? count * 1000 : count
+        return .milliseconds(Int64(min(max(milliseconds, 0), 1e15)))
     }
 }

@@ -103,6 +103,9 @@ public struct TokenSession: Sendable {
         previous = lineages.isEmpty ? .none : .lineages(lineages, mustEnd: false)
     }
 
+    /// The lineages of logins that have ended for this client, most recent first.
+    public var endedLogins: [UInt64] { endedLineages() }
+
     /// Returns the lineages of logins that have ended for this client, most recent first.
     private func endedLineages(after lineage: UInt64? = nil) -> [UInt64] {
         let earlier: [UInt64] =

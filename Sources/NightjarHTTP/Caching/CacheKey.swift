@@ -26,9 +26,10 @@ public struct CacheKey: Hashable, Sendable {
 /// The owner of stored responses. A response to a request of one login is not served to a request of another login or
 /// to a request without credentials.
 public struct CachePartition: Hashable, Sendable {
-    /// The first half of the identifier: a one-way hash of the fields that carry credentials or route the request, the
-    /// lineage of a login, or a combination of both. `high` and `low` are zero if there is neither.
+    /// The lineage of a login. Without a login, the first half of a one-way hash of the fields that carry credentials or
+    /// route the request, or zero if there are none.
     public let high: UInt64
+    /// With a login, 1, or a hash of those fields if there are any. Otherwise the second half of their hash.
     public let low: UInt64
 
     public init(high: UInt64, low: UInt64) {
@@ -38,6 +39,16 @@ public struct CachePartition: Hashable, Sendable {
 
     /// Creates the partition of a login. It does not depend on the login's current token. See ``Token/lineage``.
     public init(lineage: UInt64) { self.init(high: lineage, low: 1) }
+
+    /// Returns the partition of requests of this login that also have other credentials, such as cookies.
+    ///
+    /// - Parameter other: the partition of the other credentials.
+    public func combined(with other: CachePartition) -> CachePartition {
+        CachePartition(high: high, low: (other.high ^ other.low) | 2)
+    }
+
+    /// Returns true if this is the partition `login`, or a partition of the same login with other credentials.
+    package func belongs(to login: CachePartition) -> Bool { high == login.high && low != 0 }
 
     /// The partition of requests without credentials and routing fields.
     public static let common = CachePartition(high: 0, low: 0)

@@ -19,6 +19,19 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
         case unspecified
     }
 
+    /// The login whose request has caused a cookie to be set.
+    package struct Owner: Equatable, Sendable {
+        /// See ``Token/lineage``.
+        package let lineage: UInt64
+        /// True if the login outlives the process. Otherwise, files do not contain the owner.
+        package let isStored: Bool
+
+        package init(lineage: UInt64, isStored: Bool) {
+            self.lineage = lineage
+            self.isStored = isStored
+        }
+    }
+
     /// The key of a cookie. A new cookie replaces the stored cookie with the same identity.
     public struct Identity: Hashable, Sendable {
         public let name: String
@@ -70,6 +83,8 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     /// The time at which the cookie was last stored. Later than all earlier changes in the jar, even if the clock was
     /// set back. See ``CookieJar/merge(_:at:)``.
     public internal(set) var modified: Double
+    /// The login whose request has received the cookie. Nil for a cookie of a request without a token, and of a program.
+    package var owner: Owner?
 
     public var identity: Identity { content.identity }
     /// The name. Empty for a cookie that has only a value.

@@ -22,6 +22,9 @@ public struct CookieJar: Sendable {
     var lastStamp = 0.0
     /// Incremented by each change of ``snapshot()``, except a change of ``Cookie/lastAccess`` alone.
     public internal(set) var revision: UInt64 = 0
+    /// The lineages of logins whose cookies were deleted because they have ended, of which the
+    /// latest are kept. Late responses do not store cookies of these logins.
+    var endedLogins: [UInt64] = []
 
     /// - Parameter isPublicSuffix: returns true for a name whose subdomains belong to different owners, such as `com`
     ///   and `co.uk`. Called with host names in lower case without a final dot, never with addresses. The default
@@ -43,19 +46,23 @@ public struct CookieJar: Sendable {
     /// - Parameters:
     ///   - url: the URL of the response.
     ///   - firstParty: the origin of the call's first URL. Nil if the call was not redirected.
+    ///   - owner: the login whose token the request has. Nil if the request has none.
     @discardableResult
-    public mutating func store(
-        setCookie: UnsafeRawBufferPointer, from url: RequestURL, at now: Double, firstParty: Origin? = nil
+    package mutating func store(
+        setCookie: UnsafeRawBufferPointer, from url: RequestURL, at now: Double, firstParty: Origin? = nil,
+        owner: Cookie.Owner? = nil
     ) -> Outcome {
         do throws(CookieRefusal) {
             guard policy != .none else { throw .disabled }
+            if let owner, endedLogins.contains(owner.lineage) { throw .loginEnded }
             guard policy != .firstParty || isSameSite(url.origin, firstParty) else { throw .thirdParty }
             let set = try SetCookie(parsing: setCookie)
             let now = Cookie.moment(now)
-            let cookie = try evaluate(set, from: url, at: now)
+            var cookie = try evaluate(set, from: url, at: now)
             guard cookie.isSecure || url.origin.isTLS || !table.hasSecureCookie(shadowedBy: cookie, at: now) else {
                 throw .overwritesSecure
             }
+            cookie.owner = owner
             return try keep(cookie, at: now)
         } catch {
             return .refused(error)
@@ -77,14 +84,15 @@ public struct CookieJar: Sendable {
     ///
     /// - Returns: the reasons for all rejections, in order.
     @discardableResult
-    public mutating func store(
-        from headers: Headers, of url: RequestURL, at now: Double, firstParty: Origin? = nil
+    package mutating func store(
+        from headers: Headers, of url: RequestURL, at now: Double, firstParty: Origin? = nil,
+        owner: Cookie.Owner? = nil
     ) -> [CookieRefusal] {
         var refusals: [CookieRefusal] = []
         for index in 0..<headers.count {
             headers.withBytes(at: index) { name, value in
                 guard ASCII.isCaseless(name, "set-cookie") else { return }
-                let outcome = store(setCookie: value, from: url, at: now, firstParty: firstParty)
+                let outcome = store(setCookie: value, from: url, at: now, firstParty: firstParty, owner: owner)
                 if case .refused(let refusal) = outcome { refusals.append(refusal) }
             }
         }
@@ -237,7 +245,7 @@ public struct CookieJar: Sendable {
             }, at: now)
     }
 
-    private mutating func delete(_ expiring: [Cookie], at now: Double) -> Int {
+    mutating func delete(_ expiring: [Cookie], at now: Double) -> Int {
         for cookie in expiring {
             table.remove(cookie.identity)
             deletions.note(cookie.identity, at: stamp(tick(now)))

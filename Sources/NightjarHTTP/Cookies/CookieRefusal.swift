@@ -32,6 +32,8 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
     case disabled
     /// The domain has the maximum number of cookies, and all of them are Secure. The rejected cookie is not Secure.
     case noRoom
+    /// The login of the request has ended, and its cookies were deleted.
+    case loginEnded
 
     public var description: String {
         switch self {
@@ -51,6 +53,7 @@ public enum CookieRefusal: Error, Hashable, Sendable, CaseIterable, CustomString
         case .thirdParty: "it comes from a third party"
         case .disabled: "cookies are disabled"
         case .noRoom: "its domain has no room for a cookie that is not Secure"
+        case .loginEnded: "the login of its request has ended"
         }
     }
 }

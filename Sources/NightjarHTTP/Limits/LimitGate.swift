@@ -159,6 +159,12 @@ public struct LimitGate: Sendable {
         return admit(now)
     }
 
+    /// Handles a pause that a response has requested with the ``PauseHeader``.
+    public mutating func pause(for wait: Duration, now: UInt64) -> [Release] {
+        limiter.pause(for: wait, now: now)
+        return admit(now)
+    }
+
     /// Reports that the timer for ``deadline`` has expired.
     public mutating func timerFired(now: UInt64) -> [Release] { admit(now) }
 
@@ -194,8 +200,11 @@ public struct LimitGate: Sendable {
 
     /// Returns a permit if the only reason to wait is the pause that the server requested. Returns nil otherwise.
     private mutating func passDuringPause(_ now: UInt64) -> Permit? {
-        guard case .rate(.serverPause) = blocks(now), limiter.admitsIgnoringPause <= now else { return nil }
-        return permit(now, ignoresPause: true)
+        switch blocks(now) {
+        case .rate(.serverPause), .rate(.pauseHeader):
+            return limiter.admitsIgnoringPause <= now ? permit(now, ignoresPause: true) : nil
+        default: return nil
+        }
     }
 
     /// Refuses the waiters that cannot start before their deadline, or all waiters if the server requests too long a

@@ -12,8 +12,10 @@ public struct RateLimiter: Sendable {
         case configuredRate
         /// The server reported that few or no requests remain.
         case serverQuota
-        /// A pause that the server requested.
+        /// A pause that the server requested with Retry-After.
         case serverPause
+        /// A pause that the server requested with the ``PauseHeader``.
+        case pauseHeader
     }
 
     /// A number of requests per period, enforced by a token bucket that refills continuously.
@@ -87,10 +89,14 @@ public struct RateLimiter: Sendable {
     private let rate: Rate?
     /// The time at which the bucket will be full. This is the only state of the generic cell rate algorithm.
     private var fullAt: UInt64 = 0
-    /// The end of the pause that the server requested. May be in the past.
-    public private(set) var pausedUntil: UInt64 = 0
-    /// The time at which the latest pause was requested.
+    /// The end of the pause that Retry-After requested. May be in the past.
+    private var retryAfterEnd: UInt64 = 0
+    /// The time at which Retry-After was last received.
     private var pausedAt: UInt64 = 0
+    /// The end of the pause that the ``PauseHeader`` requested. May be in the past.
+    private var pauseHeaderEnd: UInt64 = 0
+    /// The end of the pause that the server requested. May be in the past.
+    public var pausedUntil: UInt64 { max(retryAfterEnd, pauseHeaderEnd) }
     private var window: Window?
     /// The number of requests that ``take(now:ignoresPause:)`` has counted and that are not yet settled.
     private var inFlight = 0
@@ -148,11 +154,12 @@ public struct RateLimiter: Sendable {
     /// Like ``admits``, without the pause that the server requested.
     var admitsIgnoringPause: UInt64 { max(windowAdmits(inFlight), bucketAdmits) }
 
-    /// Reports that a request has succeeded. Ends the pause if the request began after the pause was requested.
+    /// Reports that a request has succeeded. Ends the pause of Retry-After if the request began after the pause was
+    /// requested. The pause of a ``PauseHeader`` does not end, because such headers are sent with successful responses.
     ///
     /// - Parameter start: the time at which the request began.
     mutating func succeeded(since start: UInt64, now: UInt64) {
-        if pausedUntil > now, start > pausedAt { pausedUntil = 0 }
+        if retryAfterEnd > now, start > pausedAt { retryAfterEnd = 0 }
     }
 
     /// Like ``admits``, without the configured rate and without requests in flight.
@@ -162,8 +169,12 @@ public struct RateLimiter: Sendable {
     public var cause: Cause {
         let windowAdmits = windowAdmits(inFlight)
         if bucketAdmits > max(pausedUntil, windowAdmits) { return .configuredRate }
-        return pausedUntil >= windowAdmits ? .serverPause : .serverQuota
+        guard pausedUntil >= windowAdmits else { return .serverQuota }
+        return pauseHeaderEnd > retryAfterEnd ? .pauseHeader : .serverPause
     }
+
+    /// Holds back requests, as a response has requested with the ``PauseHeader``. Does not shorten an existing pause.
+    mutating func pause(for wait: Duration, now: UInt64) { pauseHeaderEnd = max(pauseHeaderEnd, now.later(by: wait)) }
 
     /// Estimates the time at which a queued request can be sent. Assumes that no other waiter is cancelled and that the
     /// server accepts as many requests as it reports.
@@ -207,7 +218,7 @@ public struct RateLimiter: Sendable {
             PauseScope(status: status, wait: wait, longestWait: longestPause) == .origin
         {
             // A response with a shorter wait does not shorten a pause that another response has requested.
-            pausedUntil = max(pausedUntil, now.later(by: wait))
+            retryAfterEnd = max(retryAfterEnd, now.later(by: wait))
             pausedAt = now
         }
         guard adaptsToServer else { return false }

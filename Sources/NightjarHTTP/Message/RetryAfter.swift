@@ -7,8 +7,12 @@ public enum RetryAfter {
     /// - Returns: nil if the field is missing, is neither a number of seconds nor a date, or exceeds ``longest``. Zero
     ///   if the date has passed.
     public static func duration(_ headers: Headers, now: Double) -> Duration? {
-        guard let value = headers["Retry-After"], let seconds = seconds(value, headers, now), seconds <= longest
-        else { return nil }
+        headers["Retry-After"].flatMap { duration($0, headers, now: now) }
+    }
+
+    /// Returns the wait that `value` requests, in the form of the Retry-After field.
+    static func duration(_ value: String, _ headers: Headers, now: Double) -> Duration? {
+        guard let seconds = seconds(value, headers, now), seconds <= longest else { return nil }
         return .seconds(max(0, seconds))
     }
 

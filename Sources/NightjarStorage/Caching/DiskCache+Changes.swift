@@ -48,9 +48,10 @@ extension DiskCache {
     @discardableResult
     package func remove(origin: String, ticket: UInt64 = .max) -> Int? { change(.removeOrigin(origin), ticket) }
 
+    /// Removes all responses of a login, also those to requests that had other credentials in addition.
     @discardableResult
-    package func remove(_ partition: CachePartition, ticket: UInt64 = .max) -> Int? {
-        change(.removePartition(DiskNames.bytes(partition)), ticket)
+    package func remove(_ login: CachePartition, ticket: UInt64 = .max) -> Int? {
+        change(.removePartition(DiskNames.bytes(login)), ticket)
     }
 
     @discardableResult

@@ -230,9 +230,21 @@ final class DiskIndex {
         case .removePrefix(let prefix): try drop("substr(shown, 1, length(?1)) = ?1", .text(prefix))
         case .removeOrigin(let origin):
             try drop("shown = ?1 OR substr(shown, 1, length(?1) + 1) IN (?1 || '/', ?1 || '?')", .text(origin))
-        case .removePartition(let partition): try drop("partition = ?1", .blob(partition))
+        case .removePartition(let login):
+            // The partitions of a login have the same first half. See CachePartition.belongs(to:).
+            try erasing { () throws(DatabaseError) in
+                try drop(
+                    "substr(partition, 1, 8) = substr(?1, 1, 8) AND substr(partition, 9) <> zeroblob(8)", .blob(login))
+            }
         case .removeAll: try dropEverything(ticket)
         }
+    }
+
+    /// Overwrites the rows that `drop` removes, also in the write-ahead log, unless another process reads it.
+    private func erasing(_ drop: () throws(DatabaseError) -> Int) throws(DatabaseError) -> Int {
+        try database.execute("PRAGMA secure_delete = ON")
+        defer { try? database.execute("PRAGMA secure_delete = FAST; PRAGMA wal_checkpoint(TRUNCATE)") }
+        return try drop()
     }
 
     /// - Parameter finish: logs the removal. Called in the last transaction, which removes the last matching entries. A

@@ -182,8 +182,9 @@ package final class MemoryCache: Sendable {
     @discardableResult
     package func remove(origin: String) -> Int { removeKeys { CacheURL.isOf(origin: origin, $0.url) } }
 
+    /// Removes all responses of a login, also those to requests that had other credentials in addition.
     @discardableResult
-    package func remove(_ partition: CachePartition) -> Int { removeKeys { $0.partition == partition } }
+    package func remove(_ login: CachePartition) -> Int { removeKeys { $0.partition.belongs(to: login) } }
 
     @discardableResult
     package func removeAll() -> Int { removeKeys { _ in true } }

@@ -94,12 +94,18 @@ package final class CookieFile {
         }
     }
 
+    /// Removes the earlier content of the file from its write-ahead log. Has no effect while another process reads the
+    /// file; the log is then removed later.
+    package func removeLog() { try? connection?.database.execute("PRAGMA wal_checkpoint(TRUNCATE)") }
+
     private func open() throws(DatabaseError) -> Connection {
         if let connection, !connection.database.isReplaced { return connection }
         // The file is closed first, because it may be moved.
         connection = nil
         let opened = try DatabaseFile.open(path, CookieRows.schema, lockTimeout: lockTimeout, corruptFile: corruptFile)
         corruptFile = nil
+        // Deleted cookies are overwritten, because they are usually secrets.
+        try opened.database.execute("PRAGMA secure_delete = ON")
         if let moved = opened.movedAside {
             notes.append("\(moved.error.description); it was moved to \(quoted(moved.path)) and recreated")
         }

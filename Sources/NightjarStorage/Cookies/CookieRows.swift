@@ -18,7 +18,8 @@ struct CookieRows {
               PRIMARY KEY (domain, path, name, host_only)
             ) STRICT, WITHOUT ROWID;
             CREATE TABLE moment (what TEXT PRIMARY KEY, stamp REAL NOT NULL) STRICT, WITHOUT ROWID;
-            """
+            """,
+            "ALTER TABLE cookie ADD COLUMN login INTEGER",
         ])
 
     private let database: Database
@@ -36,11 +37,11 @@ struct CookieRows {
         allCookies = try database.prepare(
             """
             SELECT domain, path, name, host_only, value, expires, secure, http_only, same_site, created, last_access,
-              modified FROM cookie
+              modified, login FROM cookie
             """)
         allDeletions = try database.prepare("SELECT domain, path, name, host_only, stamp FROM deletion")
         allMoments = try database.prepare("SELECT what, stamp FROM moment")
-        putCookie = try database.prepare("REPLACE INTO cookie VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+        putCookie = try database.prepare("REPLACE INTO cookie VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
         dropCookie = try database.prepare(
             "DELETE FROM cookie WHERE domain = ? AND path = ? AND name = ? AND host_only = ?")
         putDeletion = try database.prepare("REPLACE INTO deletion VALUES (?, ?, ?, ?, ?)")
@@ -92,10 +93,12 @@ struct CookieRows {
             let isHTTPOnly = row.flag(7), let sameSite = row.text(8).flatMap(Cookie.SameSite.init(rawValue:)),
             let created = row.real(9), let lastAccess = row.real(10), let modified = row.real(11)
         else { return nil }
-        return try? Cookie(
+        var cookie = try? Cookie(
             name: identity.name, value: value, domain: identity.domain, isHostOnly: identity.isHostOnly,
             path: identity.path, expires: row.real(5), isSecure: isSecure, isHTTPOnly: isHTTPOnly, sameSite: sameSite,
             created: created, lastAccess: lastAccess, modified: modified)
+        cookie?.owner = row.integer(12).map { Cookie.Owner(lineage: UInt64(bitPattern: $0), isStored: true) }
+        return cookie
     }
 
     // MARK: Writing
@@ -128,7 +131,12 @@ struct CookieRows {
         try putCookie.run(
             cookie.identity, .text(cookie.value), .real(cookie.expires), .flag(cookie.isSecure),
             .flag(cookie.isHTTPOnly), .text(cookie.sameSite.rawValue), .real(cookie.created),
-            .real(cookie.lastAccess), .real(cookie.modified))
+            .real(cookie.lastAccess), .real(cookie.modified), CookieRows.value(of: cookie.owner))
+    }
+
+    private static func value(of owner: Cookie.Owner?) -> SQLValue {
+        guard let owner, owner.isStored else { return .null }
+        return .integer(Int64(bitPattern: owner.lineage))
     }
 
     /// Returns whether a cookie must be written. The time of the last access only affects which cookies are evicted, so

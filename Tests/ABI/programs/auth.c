@@ -142,10 +142,10 @@ static void endpoints_are_sent_what_they_name(void) {
   nj_request_free(request);
   request = nj_request_from_endpoint(catalog, "me", NULL);
   CHECK(call(client, request, NULL) == 200);
-  CHECK(nj_client_log_out(client, "oauht", &error) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_log_out(client, "oauht", false, &error) == NJ_INVALID_REQUEST);
   CHECK(strcmp(nj_error_message(error), "the client has no login for the scheme \"oauht\"; did you mean \"oauth\"?") == 0);
   nj_error_release(error);
-  CHECK(nj_client_log_out(client, "oauth", NULL) == NJ_OK);
+  CHECK(nj_client_log_out(client, "oauth", false, NULL) == NJ_OK);
   CHECK(nj_client_set_token(client, "oauth", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_OK);
   CHECK(nj_client_set_token(client, "key", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_REQUEST);
   CHECK(nj_client_set_token(client, "\xff", "{\"access_token\": \"wrong\"}", 25, NULL) == NJ_INVALID_ARGUMENT);
@@ -189,7 +189,7 @@ static void credentials_go_to_their_origin_alone(void) {
   CHECK(call(client, request, &body) == 200 && strstr(body, "sesame") == NULL);
   free(body);
   nj_request_free(request);
-  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
 }
 
@@ -211,12 +211,29 @@ static void a_login_is_renewed_and_ended(void) {
   nj_response_release(response);
   nj_request_free(request);
   CHECK(count("/auth/logins") == 1 && count("/auth/refreshes") == 1);
-  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_OK);
+  CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_OK);
   CHECK(get(client, "/v1/me") == -NJ_UNAUTHORIZED);
   static const char token[] = "{\"access_token\":\"wrong\",\"expires_in\":100}";
   CHECK(nj_client_set_token(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
   CHECK(get(client, "/v1/me") == 200); /* The token is rejected, and the client logs in again with its credentials. */
   CHECK(count("/auth/logins") == 2);
+  nj_client_free(client);
+}
+
+static void lifetimes_may_be_in_milliseconds(void) {
+  control("{\"reset\":true}");
+  nj_client *client = client_with(LOGIN, ",\"lifetime_unit\":\"milliseconds\",\"skew\":0");
+  CHECK(get(client, "/v1/me") == 200);
+  nj_client_free(client);
+  /* The demo API reports 60, which is 60 milliseconds here. */
+  client = client_with("{\"type\":\"login\",\"url\":\"/v1/auth/login\",\"skew\":0,\"lifetime_unit\":\"%s\","
+                       "\"json\":{\"email\":\"ada@example.org\",\"password\":\"moonlight\",\"expires_in\":60}}",
+                       "milliseconds");
+  int before = count("/auth/logins");
+  CHECK(get(client, "/v1/me") == 200);
+  usleep(100000);
+  CHECK(get(client, "/v1/me") == 200);
+  CHECK(count("/auth/logins") == before + 2);
   nj_client_free(client);
 }
 
@@ -438,7 +455,7 @@ static void a_forked_child_is_told(void) {
     CHECK(nj_client_set_token(client, NULL, "{\"access_token\":\"a\"}", 20, &error) == NJ_FORKED);
     CHECK(nj_error_kind(error) == NJ_FORKED);
     nj_error_release(error);
-    CHECK(nj_client_log_out(client, NULL, NULL) == NJ_FORKED);
+    CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_FORKED);
     CHECK(nj_token_request_respond(kept, "a", 10) == NJ_FORKED);
     CHECK(nj_token_request_fail(kept, true, NULL) == NJ_FORKED);
     char *limits = nj_client_limits_json(client, &length);
@@ -543,12 +560,12 @@ static void people_log_in(void) {
   CHECK(nj_client_start_log_in(self.browser, NULL, 60, desk, enter, logged_in, &self, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
   nj_error_release(error);
-  nj_task *logout = nj_client_start_log_out(client, NULL, desk, logged_in, &self, NULL);
+  nj_task *logout = nj_client_start_log_out(client, NULL, false, desk, logged_in, &self, NULL);
   CHECK(logout != NULL && get(client, "/v1/me") == -NJ_UNAUTHORIZED);
   while (self.logged_in < 2 && nj_queue_poll(desk, 30) > 0) continue;
   CHECK(self.logged_in == 2 && nj_task_is_finished(logout));
   nj_task_release(logout);
-  CHECK(nj_client_start_log_out(self.browser, NULL, desk, logged_in, &self, &error) == NULL);
+  CHECK(nj_client_start_log_out(self.browser, NULL, false, desk, logged_in, &self, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_INVALID_REQUEST);
   nj_error_release(error);
   nj_client_free(client);
@@ -594,6 +611,7 @@ int main(int count, char **words) {
   credentials_go_to_their_origin_alone();
   what_cannot_work_is_refused();
   a_login_is_renewed_and_ended();
+  lifetimes_may_be_in_milliseconds();
   a_store_is_shared();
   a_provider_answers_now_and_later();
   a_scheme_has_a_provider_of_its_own();

@@ -482,7 +482,7 @@ static void sign_out_drops_what_was_the_logins(void) {
   CHECK(source(client, "/me/news", NJ_CACHE_PROTOCOL) == NJ_SOURCE_NETWORK);
   CHECK(source(client, "/me/news", NJ_CACHE_PROTOCOL) == NJ_SOURCE_CACHE);
   CHECK(nj_cache_statistics(cache, NJ_CACHE_STATISTIC_MEMORY_ENTRIES) == 1);
-  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_OK);
+  CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_OK);
   nj_client_free(client);
   CHECK(nj_cache_statistics(cache, NJ_CACHE_STATISTIC_MEMORY_ENTRIES) == 0);
   nj_cache_free(cache);

@@ -68,7 +68,7 @@ static void passwords(void) {
   CHECK(get(client, "/v1/basic", NULL) == 200);
   CHECK(right.count == 2);
   CHECK(pthread_equal(right.thread, pthread_self()));
-  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_OK);
+  CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_OK);
   CHECK(get(client, "/v1/basic", NULL) == 200);
   CHECK(right.count == 3);
   nj_client_free(client);

@@ -85,6 +85,23 @@ static void lists_sets_and_deletes(void) {
   nj_cookies_free(cookies);
 }
 
+static void a_logout_clears_the_cookies_of_its_login(void) {
+  nj_cookies *cookies = nj_cookies_open(place("login.db"), NJ_COOKIES_ALL, NULL);
+  nj_client *client = client_with(cookies);
+  CHECK(nj_cookies_set(cookies, "https://example.com/", "other=1; Path=/; Max-Age=60", NULL) == NJ_OK);
+  CHECK(says(client, "/cookies/set?name=session&value=1&path=/&max_age=1000", "set"));
+  CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_INVALID_REQUEST);
+  CHECK(count(cookies) == 2);
+  CHECK(nj_client_log_out(client, NULL, true, NULL) == NJ_OK);
+  CHECK(count(cookies) == 1);
+  CHECK(says(client, "/cookies", "\"fields\":[]"));
+  nj_client_free(client);
+  nj_cookies_free(cookies);
+  cookies = nj_cookies_open(place("login.db"), NJ_COOKIES_ALL, NULL);
+  CHECK(count(cookies) == 1);
+  nj_cookies_free(cookies);
+}
+
 static void a_file_outlives_its_client(void) {
   nj_error *error = NULL;
   nj_cookies *cookies = nj_cookies_open(place("jar.db"), NJ_COOKIES_ALL, &error);
@@ -201,6 +218,7 @@ int main(int count, char **words) {
   url = words[1];
   folder = words[2];
   lists_sets_and_deletes();
+  a_logout_clears_the_cookies_of_its_login();
   a_file_outlives_its_client();
   what_cannot_be_a_file_is_refused();
   a_forked_child_leaves_its_parents_file_alone();

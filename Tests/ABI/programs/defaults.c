@@ -476,7 +476,7 @@ static void clients_have_the_documented_defaults(void) {
   CHECK(!nj_client_cache_get(client, request, &error) && nj_error_kind(error) == NJ_INVALID_REQUEST);
   nj_error_release(error);
   nj_request_free(request);
-  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
 }
 

@@ -162,6 +162,47 @@ static const char document[] =
     "        - { name: id, in: path, required: true, schema: { type: integer } }\n"
     "      responses: { '200': { description: it } }\n";
 
+static void a_swagger_document_is_converted(void) {
+  static const char swagger[] =
+      "swagger: '2.0'\ninfo: { title: Demo, version: '1' }\nhost: %s\nbasePath: /v1\nschemes: [http]\npaths:\n"
+      "  /articles/{id}:\n    get:\n      operationId: read\n      parameters:\n"
+      "        - { name: id, in: path, required: true, type: integer }\n"
+      "        - { name: tags, in: query, type: array, items: { type: string }, collectionFormat: tsv }\n"
+      "      responses: { '200': { description: it } }\n";
+  char path[512];
+  snprintf(path, sizeof path, "%s/swagger.yaml", folder);
+  FILE *file = fopen(path, "w");
+  CHECK(file != NULL);
+  if (file == NULL) return;
+  fprintf(file, swagger, strstr(url, "//") + 2);
+  fclose(file);
+  nj_error *error = NULL;
+  nj_catalog *catalog = nj_catalog_load_file(path, &error);
+  if (error) fprintf(stderr, "%s\n", nj_error_message(error));
+  CHECK(nj_catalog_count(catalog) == 1);
+  CHECK(strstr(nj_catalog_json(catalog), "does not exist in OpenAPI 3") != NULL);
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_catalog(config, catalog) == NJ_OK);
+  nj_client *client = nj_client_new(config, &error);
+  nj_config_free(config);
+  nj_request *request = nj_request_from_endpoint(catalog, "read", &error);
+  CHECK(nj_request_set_argument(request, "id", "1") == NJ_OK);
+  nj_response *response = nj_client_send(client, request, &error);
+  CHECK(nj_response_status(response) == 200);
+  nj_response_release(response);
+  nj_request_free(request);
+  nj_client_free(client);
+  nj_catalog_free(catalog);
+
+  file = fopen(path, "w");
+  fputs("swagger: '1.2'", file);
+  fclose(file);
+  CHECK(nj_catalog_load_file(path, &error) == NULL);
+  CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT && strstr(nj_error_message(error), "Swagger 2.0, OpenAPI 3.0"));
+  nj_error_release(error);
+  unlink(path);
+}
+
 static void a_document_is_a_catalog(void) {
   char path[512];
   snprintf(path, sizeof path, "%s/openapi.yaml", folder);
@@ -243,6 +284,7 @@ int main(int argc, char **argv) {
   what_is_wrong_is_told_before_anything_is_sent();
   a_catalog_tells_what_there_is();
   answers_are_checked_where_that_is_asked_for();
+  a_swagger_document_is_converted();
   a_document_is_a_catalog();
   callbacks_run_on_the_thread_that_waits();
   FINISH();

@@ -224,6 +224,31 @@ static void calls_that_are_alike_share_an_exchange(void) {
   nj_client_free(client);
 }
 
+static void a_header_pauses_an_origin(void) {
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_pause_header(NULL, "Backoff") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_pause_header(config, "a b") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_pause_header(config, "\xff") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_pause_header(config, NULL) == NJ_OK);
+  CHECK(nj_config_set_pause_header(config, "Backoff") == NJ_OK);
+  CHECK(nj_config_set_mock(config,
+                           "[{\"path\": \"/a\", \"responses\": [{\"headers\": {\"Backoff\": \"0.2\"}}, 200, 200]}]",
+                           NULL) == NJ_OK);
+  nj_client *client = client_of(config);
+  nj_request *request = get("/a");
+  double start = now();
+  nj_response_release(nj_client_send(client, request, NULL));
+  char *states = nj_client_limits_json(client, NULL);
+  CHECK(strstr(states, "\"pause\":0.") != NULL);
+  nj_text_free(states);
+  nj_response *response = nj_client_send(client, request, NULL);
+  CHECK(now() - start >= 0.19);
+  CHECK(strstr(nj_response_explain(response), "the pause requested by the server (Backoff)") != NULL);
+  nj_response_release(response);
+  nj_request_free(request);
+  nj_client_free(client);
+}
+
 int main(int count, char **words) {
   if (count != 2) return 2;
   url = words[1];
@@ -231,6 +256,7 @@ int main(int count, char **words) {
   what_servers_tell_is_heeded();
   only_so_many_are_under_way_and_wait();
   groups_have_limits_of_their_own();
+  a_header_pauses_an_origin();
   a_circuit_spares_a_server_that_fails();
   calls_that_are_alike_share_an_exchange();
   FINISH();

@@ -119,6 +119,7 @@ static void null_handles_are_answered(void) {
   CHECK(nj_request_set_max_body(NULL, 1) == NJ_INVALID_ARGUMENT);
   nj_request_free(NULL);
   CHECK(nj_request_set_body_file(NULL, "x") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_file_range(NULL, "x", 0, -1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_body_form(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_add_form_field(NULL, "a", "b") == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_set_compress(NULL, true) == NJ_INVALID_ARGUMENT);
@@ -227,7 +228,7 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
   CHECK(nj_client_set_token(NULL, NULL, "{}", 2, &err) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(err), "client is NULL or a text that is not valid UTF-8");
   nj_error_release(err);
-  CHECK(nj_client_log_out(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_log_out(NULL, NULL, false, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_log_in(NULL, NULL, 1, show, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_client_start_log_in(NULL, NULL, 1, NULL, show, logged_in, NULL, NULL) == NULL);
 }
@@ -275,14 +276,14 @@ static void logins_are_checked(void) {
   CHECK(nj_client_start_log_in(client, NULL, 1, NULL, show, logged_in, NULL, NULL) == NULL);
   CHECK(nj_client_start_log_in(client, NULL, 1, queue, NULL, logged_in, NULL, NULL) == NULL);
   CHECK(nj_client_start_log_in(client, NULL, 1, queue, show, NULL, NULL, NULL) == NULL);
-  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_OK);
+  CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_OK);
   nj_queue_free(queue);
   nj_client_free(client);
   CHECK(nj_config_set_token_provider(config, NULL, NULL, NULL) == NJ_OK);
   CHECK(nj_config_set_token_provider(config, "\xff", NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_token_provider(config, "one", NULL, NULL) == NJ_OK);
   client = nj_client_new(config, NULL);
-  CHECK(nj_client_log_out(client, NULL, NULL) == NJ_INVALID_REQUEST);
+  CHECK(nj_client_log_out(client, NULL, false, NULL) == NJ_INVALID_REQUEST);
   nj_client_free(client);
   nj_config_free(config);
 }
@@ -396,6 +397,7 @@ static void texts_are_checked(void) {
     CHECK(nj_request_set_header(req, bad, "x") == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_add_header(req, "x", bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_set_body_file(req, bad) == NJ_INVALID_ARGUMENT);
+    CHECK(nj_request_set_body_file_range(req, bad, 0, -1) == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_add_form_field(req, bad, "x") == NJ_INVALID_ARGUMENT);
     CHECK(nj_request_add_form_field(req, "x", bad) == NJ_INVALID_ARGUMENT);
     CHECK(nj_form_add_text(form, bad, "x") == NJ_INVALID_ARGUMENT);

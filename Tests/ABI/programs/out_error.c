@@ -68,14 +68,14 @@ static nj_client *client_of(void) {
 static void logins(nj_client *client, nj_queue *queue) {
   static const char token[] = "{\"access_token\": \"t\"}";
   SUCCEEDS(nj_client_set_token(client, NULL, token, sizeof token - 1, &error) == NJ_OK);
-  SUCCEEDS(nj_client_log_out(client, NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_client_log_out(client, NULL, false, &error) == NJ_OK);
   SUCCEEDS(nj_client_log_in(client, NULL, 10, prompt, NULL, &error) == NJ_OK);
   int count = 0;
   nj_task *task = NULL;
   SUCCEEDS((task = nj_client_start_log_in(client, NULL, 10, queue, prompt, login_done, &count, &error)) != NULL);
   nj_task_release(task);
   wait_for(queue, &count, 1);
-  SUCCEEDS((task = nj_client_start_log_out(client, NULL, queue, login_done, &count, &error)) != NULL);
+  SUCCEEDS((task = nj_client_start_log_out(client, NULL, false, queue, login_done, &count, &error)) != NULL);
   nj_task_release(task);
   wait_for(queue, &count, 2);
   SUCCEEDS((task = nj_client_start_log_in(client, NULL, 10, queue, prompt, login_done, &count, &error)) != NULL);

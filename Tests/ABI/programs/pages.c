@@ -50,6 +50,7 @@ static void styles(void) {
       {"link", "{\"style\":\"link\"}"},
       {"next", "{\"style\":\"next\",\"items\":\"/value\",\"next\":\"/next\",\"key\":\"/id\"}"},
       {"token", "{\"style\":\"header\",\"items\":\"/items\",\"header\":\"X-Next-Token\",\"request_header\":\"X-Token\"}"},
+      {"link?next_header=X-Next-Page", "{\"next_header\":\"X-Next-Page\",\"items\":\"\"}"},
       {"cursor", "{}"},
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -134,6 +134,24 @@ static void sends_files_and_forms(const char *origin) {
   free(text);
   nj_request_free(req);
 
+  req = post(origin, "/echo");
+  CHECK(nj_request_set_body_file_range(req, path, -1, 1) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_file_range(req, path, 0, -2) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_request_set_body_file_range(req, path, 2, 3) == NJ_OK);
+  text = response_to(req);
+  CHECK(strstr(text, "image/png") && strstr(text, "\"nte\""));
+  free(text);
+  CHECK(nj_request_set_body_file_range(req, path, 3, -1) == NJ_OK);
+  text = response_to(req);
+  CHECK(strstr(text, "\"tent\""));
+  free(text);
+  CHECK(nj_request_set_body_file_range(req, path, INT64_MAX, INT64_MAX) == NJ_OK);
+  nj_error *range_error = NULL;
+  CHECK(nj_client_send(client, req, &range_error) == NULL);
+  CHECK(nj_error_kind(range_error) == NJ_INVALID_REQUEST && strstr(nj_error_message(range_error), "out of bounds"));
+  nj_error_release(range_error);
+  nj_request_free(req);
+
   nj_form *form = nj_form_new();
   CHECK(nj_form_add_text(form, "t\u00edtulo", "H\u00e9") == NJ_OK);
   CHECK(nj_form_add_bytes(form, "raw", "raw.bin", NULL, "a\0b", 3) == NJ_OK);

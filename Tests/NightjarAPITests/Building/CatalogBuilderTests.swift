@@ -391,8 +391,11 @@ import Testing
         ("hello", "/api.yaml is not an OpenAPI description: it is a string without the member \"openapi\""),
         ("", "/api.yaml is not an OpenAPI description: it is null without the member \"openapi\""),
         (
-            "swagger: '2.0'",
-            "/api.yaml uses Swagger \"2.0\", which is not supported; convert it to OpenAPI 3 (npx swagger2openapi)"
+            "swagger: '1.2'",
+            """
+            /api.yaml uses Swagger "1.2", which is not supported; the supported versions are Swagger 2.0, OpenAPI 3.0 \
+            and OpenAPI 3.1
+            """
         ),
         (
             "openapi: 4.0.0",

@@ -149,7 +149,68 @@ import Testing
         token.read { _ in Reply(body: "[1]", headers: [("Next-Page", "abc")]) }
         #expect(
             token.message == "page 1 has no URL in its header field \"Next-Page\"; set param or request_header to the "
-                + "item or field that sends the value back")
+                + "item or field that sends the value back, or next_header if the value is a relative URL")
+    }
+
+    @Test func nextHeaderContainsAnyURL() throws {
+        let talk = try Conversation(.plain(.guess) { $0.nextHeader = "X-Next-Page" }, "https://api.example/v1/list?a=1")
+        let next = [
+            "/v1/list?a=1": "part2", "/v1/part2": "?page=3", "/v1/part2?page=3": "https://api.example/end",
+            "/end": "", "/v1/list": "",
+        ]
+        talk.read { target in
+            Reply(
+                body: "[\(target.url.target.utf8.count)]",
+                headers: next[target.url.target].map { [("x-next-page", $0)] } ?? [])
+        }
+        #expect(talk.error == nil)
+        #expect(talk.requested == ["/v1/list?a=1", "/v1/part2", "/v1/part2?page=3", "/end"] && talk.hasEnded)
+    }
+
+    @Test func nextHeaderHasTheRulesOfOtherURLs() throws {
+        for (url, reason) in [
+            ("https://evil.example/p", "next page is at \"https://evil.example\""),
+            ("http://api.example/p", "does not use TLS"), ("https://[", "the URL of its next page is invalid"),
+        ] {
+            let talk = try Conversation(.plain(.guess) { $0.nextHeader = "X-Next" })
+            talk.read { _ in Reply(body: "[1]", headers: [("X-Next", url)]) }
+            #expect(talk.requested == ["/list"] && talk.error?.kind == .protocol, "\(url)")
+            #expect(talk.message.contains(reason), "\(talk.message)")
+        }
+        let loop = try Conversation(.plain(.header) { $0.nextHeader = "X-Next" })
+        loop.read { target in
+            Reply(
+                body: "[\"\(target.url.target)\"]", headers: [("X-Next", target.url.target == "/list" ? "b" : "list")])
+        }
+        #expect(loop.error?.kind == .protocol && loop.requested.count <= 3)
+    }
+
+    @Test func nextHeaderIsTheOnlyIndication() throws {
+        let others: [(String, (inout Pagination) throws -> Void)] = [
+            ("header", { $0.header = "X-Other" }), ("next", { $0.next = try JSONPointer("/next") }),
+            ("param", { $0.parameter = "p" }), ("request_header", { $0.requestHeader = "X" }),
+            ("body_param", { $0.bodyParameter = try JSONPointer("/p") }),
+        ]
+        for (name, change) in others {
+            let error = #expect(throws: NightjarError.self) {
+                _ = try Conversation(
+                    .plain(.guess) {
+                        $0.nextHeader = "X-Next"
+                        try change(&$0)
+                    })
+            }
+            #expect(error?.message == "only one of next_header and \(name) may be set")
+        }
+        let style = #expect(throws: NightjarError.self) { try Conversation(.plain(.link) { $0.nextHeader = "X" }) }
+        #expect(style?.message == "next_header requires the style header, got link; remove style")
+        let name = #expect(throws: NightjarError.self) { try Conversation(.plain(.guess) { $0.nextHeader = "a b" }) }
+        #expect(name?.message == "next_header must be the name of a header field, got \"a b\"")
+        let talk = try Conversation(.plain(.guess) { $0.nextHeader = "X-Next" })
+        talk.read(1) { _ in Reply(body: "[1]", headers: [("X-Next", "b?c=1")]) }
+        let state = talk.traversal.state
+        let again = try Conversation(.plain(.guess) { $0.nextHeader = "X-Next" }, resuming: state)
+        again.read { _ in Reply(body: "[2]") }
+        #expect(again.requested == ["/b?c=1"])
     }
 
     // MARK: Declared parameters

@@ -33,6 +33,16 @@ import Testing
                 == .token(Token(access: "b", refresh: "r", type: "MAC", scope: "s")))
     }
 
+    @Test func lifetimeMayBeInMilliseconds() throws {
+        var places = TokenPointers()
+        places.expiry = .lifetime(try JSONPointer("/ttl"))
+        places.lifetimeUnit = .milliseconds
+        guard case .token(let token) = try read(#"{"access_token":"a","ttl":90000}"#, places) else {
+            throw NightjarError(.decoding, "no token")
+        }
+        #expect(token.expiry == (try now()).later(by: .seconds(90)))
+    }
+
     @Test(
         arguments: [
             (#""2001-09-09T01:47:40Z""#, 1_000_000_060), ("1000000060", 1_000_000_060),

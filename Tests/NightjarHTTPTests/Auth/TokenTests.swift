@@ -44,6 +44,21 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ("60000", 1060), ("\"1500\"", 1001), ("-5", 1000), ("999.9", 1000), ("9223372036854775807", nil),
+            ("18446744073709551615", nil), ("1e300", nil),
+        ] as [(String, Int64?)])
+    func lifetimeMayBeInMilliseconds(number: String, expiry: Int64?) throws {
+        let now = try #require(Timestamp(secondsSince1970: 1000))
+        let response = try #"{"access_token":"a","expires_in":\#(number)}"#.withRawBytes {
+            bytes throws(NightjarError) in
+            try TokenResponse(status: 200, body: bytes, at: now, lifetimesIn: .milliseconds)
+        }
+        guard case .token(let token) = response else { throw NightjarError(.decoding, "no token") }
+        #expect(token.expiry?.seconds == expiry)
+    }
+
     @Test func missingMembersKeepTheirValues() throws {
         let old = Token(access: "a", refresh: "r", type: "DPoP", expiry: nil, scope: "s")
         #expect(

@@ -54,6 +54,51 @@ import Testing
         #expect(try store("a=b; Path=/", long) == .stored)
     }
 
+    // MARK: Logins
+
+    private mutating func store(_ text: String, of lineage: UInt64?, from: String = "https://www.example.com/") throws {
+        let owner = lineage.map { Cookie.Owner(lineage: $0, isStored: false) }
+        try Array(text.utf8).withUnsafeBytes { bytes in
+            _ = jar.store(setCookie: bytes, from: try url(from), at: now, owner: owner)
+        }
+    }
+
+    private var names: String { jar.list(at: now).map(\.name).joined(separator: " ") }
+
+    @Test mutating func endedLoginLosesItsCookiesAndThoseOfNoLogin() throws {
+        try store("a=1", of: 1)
+        try store("b=1", of: 2)
+        try store("n=1", of: nil)
+        try store("d=1; Domain=example.com", of: nil)
+        try store("e=1", of: 1, from: "https://else.test/")
+        try store("f=1", of: nil, from: "https://else.test/")
+        try store("g=1", of: nil, from: "https://api.www.example.com/")
+        let revision = jar.revision
+        #expect(jar.deleteCookies(of: [1], host: "www.example.com", at: now) == 4)
+        #expect(Set(names.split(separator: " ")) == ["b", "f", "g"])
+        #expect(jar.revision != revision)
+        #expect(jar.deleteCookies(of: [2], host: nil, at: now) == 1)
+        #expect(Set(names.split(separator: " ")) == ["f", "g"])
+    }
+
+    @Test mutating func lateResponseOfAnEndedLoginStoresNoCookie() throws {
+        jar.deleteCookies(of: [1], host: nil, at: now)
+        try store("a=1", of: 1)
+        try store("b=1", of: 2)
+        #expect(names == "b")
+        // Only the latest logins are remembered.
+        for lineage in UInt64(10)..<200 { jar.deleteCookies(of: [lineage], host: nil, at: now) }
+        try store("a=1", of: 1)
+        #expect(names == "a b")
+    }
+
+    @Test mutating func cookieBelongsToTheLastLoginThatReceivedIt() throws {
+        try store("a=1", of: 1)
+        try store("a=2", of: 2)
+        #expect(jar.deleteCookies(of: [1], host: "www.example.com", at: now) == 0)
+        #expect(jar.deleteCookies(of: [2], host: nil, at: now) == 1)
+    }
+
     // MARK: Secure cookies are not overwritten
 
     @Test mutating func secureCookieOfALowerPathMayBeOverlaid() throws {

@@ -343,12 +343,44 @@ import Testing
         }
     }
 
+    /// The lineage of a login is kept, but not that of a login that ends with its process.
+    @Test func ownersOfCookiesAreKept() throws {
+        let program = try Program(path)
+        for (name, owner) in [
+            ("a", Cookie.Owner(lineage: .max, isStored: true)), ("b", Cookie.Owner(lineage: 7, isStored: false)),
+        ] {
+            try Array((name + "=1" + Self.withLifetime).utf8).withUnsafeBytes { bytes in
+                _ = program.jar.store(
+                    setCookie: bytes, from: try RequestURL("https://example.com/"), at: Self.start, owner: owner)
+            }
+        }
+        try program.save()
+        #expect(program.jar.list(at: Self.start).map(\.owner?.lineage) == [.max, 7])
+        let other = try Program(path)
+        #expect(other.jar.list(at: Self.start).map(\.owner) == [Cookie.Owner(lineage: .max, isStored: true), nil])
+    }
+
+    @Test func filesOfTheFirstVersionAreUpgraded() throws {
+        do {
+            let program = try Program(path)
+            try program.set("a=1" + Self.withLifetime)
+            try program.save()
+        }
+        try Database(existing: path, lockTimeout: 0).execute(
+            "ALTER TABLE cookie DROP COLUMN login; PRAGMA user_version = 1")
+        let program = try Program(path)
+        #expect(program.all == ["a=1"] && program.file.takeNotes() == [])
+        try program.set("b=1" + Self.withLifetime)
+        try program.save()
+        #expect(try Program(path).all == ["a=1", "b=1"])
+    }
+
     @Test func tooManyRowsAreCorruption() throws {
         _ = try Program(path)
         try Database(existing: path, lockTimeout: 0).execute(
             """
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 11000)
-            INSERT INTO cookie SELECT 'h.test', '/', 'n' || i, 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1 FROM n
+            INSERT INTO cookie SELECT 'h.test', '/', 'n' || i, 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1, NULL FROM n
             """)
         let file = CookieFile(path)
         #expect(try file.load(at: Self.start).cookies.isEmpty)
@@ -361,14 +393,14 @@ import Testing
         try program.save()
         try Database(existing: path, lockTimeout: 0).execute(
             """
-            INSERT INTO cookie VALUES ('b d', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1);
-            INSERT INTO cookie VALUES ('H.test', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1);
-            INSERT INTO cookie VALUES ('h.test', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 2);
-            INSERT INTO cookie VALUES ('h.test', 'p', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1);
-            INSERT INTO cookie VALUES ('h.test', '/', 'y', 1, char(10), 1e10, 0, 0, 'lax', 1, 1, 1);
-            INSERT INTO cookie VALUES ('h.test', '/', 'z', 1, 'v', 9e999, 0, 0, 'so', 1, 1, 1);
-            INSERT INTO cookie VALUES ('h.test', '/', 'i', 7, 'v', 9e999, 0, 0, 'none', -9e999, 9e999, 9e999);
-            INSERT INTO cookie VALUES ('h.test', '/', CAST(x'FF' AS TEXT), 1, 'v', 1e10, 0, 0, 'none', 1, 1, 1);
+            INSERT INTO cookie VALUES ('b d', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1, NULL);
+            INSERT INTO cookie VALUES ('H.test', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1, NULL);
+            INSERT INTO cookie VALUES ('h.test', '/', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 2, NULL);
+            INSERT INTO cookie VALUES ('h.test', 'p', 'x', 1, 'v', 1e10, 0, 0, 'lax', 1, 1, 1, NULL);
+            INSERT INTO cookie VALUES ('h.test', '/', 'y', 1, char(10), 1e10, 0, 0, 'lax', 1, 1, 1, NULL);
+            INSERT INTO cookie VALUES ('h.test', '/', 'z', 1, 'v', 9e999, 0, 0, 'so', 1, 1, 1, NULL);
+            INSERT INTO cookie VALUES ('h.test', '/', 'i', 7, 'v', 9e999, 0, 0, 'none', -9e999, 9e999, 9e999, NULL);
+            INSERT INTO cookie VALUES ('h.test', '/', CAST(x'FF' AS TEXT), 1, 'v', 1e10, 0, 0, 'none', 1, 1, 1, NULL);
             INSERT INTO deletion VALUES ('h.test', '/', 'q', 1, 9e999);
             INSERT INTO moment VALUES ('horizon', 0), ('other', 9e999);
             """)

@@ -469,6 +469,33 @@ extension String {
         #expect(bench.client.cache?.statistics.memoryEntries == 1)
     }
 
+    @Test(arguments: [false, true]) func logoutRemovesResponsesToRequestsWithCookies(_ isOnDisk: Bool) throws {
+        let folder = try TemporaryDirectory()
+        let cookies = CookieStorage()
+        let settings: CacheStorage.Settings =
+            isOnDisk ? .init(memory: 0, disk: 1 << 20, folder: folder.file("c")) : .init()
+        let bench = try Bench(
+            settings,
+            {
+                $0.cookies = cookies
+                try? $0.merge(json: #"{"auth": {"type": "oauth2", "token_url": "/token", "access_token": "a"}}"#)
+            }
+        ) { _, _ in .init(200, Self.fresh + [("Set-Cookie", "late=1")]) }
+        _ = try bench.get("/a")
+        try cookies.set("theme=dark; Path=/", for: RequestURL("http://api.test/"))
+        _ = try bench.get("/b")
+        #expect(try bench.get("/b").source == .cache)
+        let count = { () throws -> Int in
+            let statistics = try #require(bench.client.cache?.statistics)
+            return isOnDisk ? statistics.diskEntries : statistics.memoryEntries
+        }
+        try eventually("both responses are stored") { try count() == 2 }
+        try bench.client.logOutBlocking(clearingCookies: true)
+        #expect(try count() == 0)
+        #expect(cookies.all == [])
+        #expect(bench.requested.map { $0.headers["Cookie"] } == [nil, "late=1; theme=dark"])
+    }
+
     /// The client's loop is blocked while the login changes.
     @Test(arguments: [true, false]) func changedLoginReceivesNoEntryWhileTheLoopIsBusy(_ logsOut: Bool) throws {
         let bench = try bench { _, requested in .init(200, Self.fresh, requested.headers["Authorization"] ?? "nobody") }
