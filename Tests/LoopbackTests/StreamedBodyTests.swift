@@ -186,6 +186,22 @@ import Testing
         #expect(try await response.collect(upTo: 10).text == "AB")
     }
 
+    @Test func endpointsAreStreamedAndDownloaded() async throws {
+        let peer = try longLivedPeer([
+            [.expectRequest, .respond(body: "[1]"), .expectRequest, .respond(body: "[1,2]")]
+        ])
+        let client = try longLivedClient(of: peer)
+        defer { client.close() }
+        let endpoint = Endpoint<[Int]>.get("/numbers/{id}", ["id": 7])
+        #expect(try await client.stream(endpoint).collect(upTo: 100).json == [1])
+        let folder = try TemporaryDirectory()
+        #expect(try await client.download(endpoint, to: folder.path + "/numbers.json").size == 5)
+        #expect(peer.requests.map(\.target) == ["/numbers/7", "/numbers/7"])
+        let invalid = Endpoint<[Int]>.get("/numbers/{id}")
+        let error = await #expect(throws: NightjarError.self) { try await client.stream(invalid) }
+        #expect(error?.kind == .invalidRequest && peer.requests.count == 2)
+    }
+
     @Test(arguments: [6, 5]) func collectedBodyIsLimited(limit: Int) async throws {
         let peer = try longLivedPeer([
             [

@@ -5,26 +5,26 @@ extension Client {
     /// Sends a request and suspends the Swift task until the response is complete. Cancelling the Swift task cancels
     /// the call.
     public func send(_ request: Request) async throws(NightjarError) -> Response {
-        try await send(request, streaming: nil)
+        guard middleware.isEmpty else { return try await sendThroughMiddleware(request, nil) }
+        return try await send(request, pump: nil)
     }
 
     /// Sends a request with a body that is produced while it is sent. The body replaces that of the request.
     ///
     /// - Throws: The errors of ``send(_:)-(Request)``; `invalid_request` if the sequence of the body fails.
     public func send(_ request: Request, body: Request.StreamedBody) async throws(NightjarError) -> Response {
-        try await send(request.with(body), streaming: body)
+        let request = request.with(body)
+        guard middleware.isEmpty else { return try await sendThroughMiddleware(request, BodySource(body)) }
+        return try await send(request, pump: BodyPump(body))
     }
 
-    /// - Parameter body: The source of the request's body. Nil: the request has its whole body.
-    private func send(_ request: Request, streaming body: Request.StreamedBody?) async throws(NightjarError) -> Response
-    {
-        guard middleware.isEmpty else {
-            let source = body.map(BodySource.init)
-            return try await middleware.run(request) { (changed) async throws(NightjarError) in
-                try await self.send(changed, pump: try source?.pump(for: changed))
-            }
+    /// - Parameter source: The source of the request's body. Nil: the request has its whole body.
+    private func sendThroughMiddleware(
+        _ request: Request, _ source: BodySource?
+    ) async throws(NightjarError) -> Response {
+        try await middleware.run(request) { (changed) async throws(NightjarError) in
+            try await self.send(changed, pump: try source?.pump(for: changed))
         }
-        return try await send(request, pump: body.map(BodyPump.init))
     }
 
     private func send(_ request: Request, pump: BodyPump?) async throws(NightjarError) -> Response {
