@@ -19,8 +19,8 @@ let package = Package(
         .library(name: "NightjarTesting", targets: ["NightjarTesting"]),
         // Lua scripts in Swift programs.
         .library(name: "NightjarLua", targets: ["NightjarLua"]),
-        // Foundation's Date in JSON, for Swift programs. Not part of libnightjar.
-        .library(name: "NightjarDates", targets: ["NightjarDates"]),
+        // Foundation's Date, Data, URL and UUID, for Swift programs. Not part of libnightjar.
+        .library(name: "NightjarFoundation", targets: ["NightjarFoundation"]),
         .executable(name: "nightjar", targets: ["NightjarCommand"]),
         // Never run: scripts/build-library relinks its object files into libnightjar.so.
         .executable(name: "nightjar-link", targets: ["NightjarLink"]),
@@ -103,7 +103,8 @@ let package = Package(
         // Test doubles: mocks, cassettes, throttled networks.
         .target(
             name: "NightjarTesting", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
-        .target(name: "NightjarDates", dependencies: ["NightjarHTTP"]),
+        .target(
+            name: "NightjarFoundation", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
         // Descriptions of APIs: endpoints, catalogs, OpenAPI, pagination.
         .target(
             name: "NightjarAPI",
@@ -221,7 +222,9 @@ let package = Package(
                 "NightjarHTTP", "NightjarTesting", "NightjarTestSupport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]),
-        .testTarget(name: "NightjarDatesTests", dependencies: ["NightjarDates", "NightjarHTTP"]),
+        .testTarget(
+            name: "NightjarFoundationTests",
+            dependencies: ["NightjarFoundation", "NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
         .testTarget(
             name: "NightjarCodingTests",
             dependencies: [

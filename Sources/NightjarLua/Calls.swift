@@ -204,8 +204,8 @@ extension Request {
 
     /// Reads all fields except the method and the target.
     mutating func read(_ source: njl_request) throws(NightjarError) {
-        query = try source.queryItems
-        parameters = try source.parameters
+        query = Items(try source.queryItems)
+        parameters = Items(try source.parameters)
         for pair in UnsafeBufferPointer(start: source.headers, count: source.header_count) {
             try headers.add(try pair.name.text("a header name"), try pair.value.text("a header value"))
         }

@@ -160,12 +160,12 @@ final class Subrequest: @unchecked Sendable {
     /// - Parameter request: created from `source`, whose path is the subrequest's path as in ``json``.
     func settle(_ request: inout Request, _ source: njl_request, for client: Client) throws(NightjarError) {
         var requested = try Request(methodAndTarget: source)
-        requested.query = try source.queryItems
-        requested.parameters = try source.parameters
+        requested.query = Request.Items(try source.queryItems)
+        requested.parameters = Request.Items(try source.parameters)
         requested.usesAuth = request.usesAuth && sent.carriesCredentials
         if let wanted = sent.request.resolved, requested.target.isExactly(path), requested.parameters.isEmpty {
             if !sent.carriesCredentials { requested.query.removeAll { wanted.isSecret(name: $0.name) } }
-            request.resolved = requested.query.isEmpty ? wanted : try wanted.replacing(requested.query)
+            request.resolved = requested.query.isEmpty ? wanted : try wanted.replacing(requested.query.all)
         } else {
             request.resolved = try client.url(of: requested)
         }

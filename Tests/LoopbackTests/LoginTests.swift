@@ -137,6 +137,28 @@ import Testing
         #expect(denied?.message == "the login failed: the user denied access")
     }
 
+    @Test func loginIsAnAsynchronousFunction() async throws {
+        let demo = try Demo()
+        let api = try demo.client(
+            #"{"type":"oauth2","token_url":"/oauth/token","device_url":"/oauth/device?interval=0.05","grant":"device_code","client_id":"demo"}"#
+        )
+        try await api.logIn { prompt in
+            guard case .device(let code, _, _) = prompt else { return }
+            _ = try? demo.decide(code, true)
+        }
+        #expect(try await api.send(Request(.get, "/me")).status == 200)
+        try await api.logOut()
+        let error = await #expect(throws: NightjarError.self) { try await api.send(Request(.get, "/me")) }
+        #expect(error?.kind == .unauthorized)
+        // The user does not decide. Cancelling the task ends the login.
+        let prompted = Latch()
+        let login = Task { try await api.logIn { _ in prompted.open() } }
+        try await eventually("the user is asked", within: longTimeout) { prompted.isOpen }
+        login.cancel()
+        let cancelled = await #expect(throws: NightjarError.self) { try await login.value }
+        #expect(cancelled?.kind == .cancelled)
+    }
+
     @Test func browserLoginSucceeds() throws {
         let demo = try Demo()
         let directory = try TemporaryDirectory()

@@ -78,7 +78,7 @@ function swift.compile(root, folder, binary)
   end
   local list = folder .. "/objects"
   system.write_file(list, table.concat(objects, "\n") .. "\n")
-  local command = "cd %s && swiftc -swift-version 6 -Onone -o %s %s %s/*.swift @%s .build/debug/NightjarDates.build/*.o 2>&1"
+  local command = "cd %s && swiftc -swift-version 6 -Onone -o %s %s %s/*.swift @%s .build/debug/NightjarFoundation.build/*.o 2>&1"
   local output, status = system.shell(command:format(system.quoted(root), system.quoted(binary), table.concat(arguments, " "),
     system.quoted(folder), system.quoted(list)))
   if status == 0 then return true end

@@ -88,6 +88,36 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
+    /// Logs out as ``logOut(scheme:on:finished:)`` does, and waits until the logout is complete. Cancelling the Swift task
+    /// ends the wait and does not undo the logout.
+    ///
+    /// - Throws: Also the errors that `finished` receives, such as `storage`; `cancelled`.
+    public func logOut(scheme: String? = nil) async throws(NightjarError) {
+        try await finish { (finished) throws(NightjarError) in
+            try logOut(scheme: scheme, on: nil, finished: finished)
+        }
+    }
+
+    /// Waits until an operation has ended. Cancelling the Swift task cancels the operation.
+    private func finish(
+        _ start: (_ finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void) throws(NightjarError)
+            -> ClientOperation
+    ) async throws(NightjarError) {
+        let pending = Pending<ClientOperation>()
+        let result: Result<Void, NightjarError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                do throws(NightjarError) {
+                    pending.set(try start { continuation.resume(returning: $0) })
+                } catch {
+                    continuation.resume(returning: .failure(error))
+                }
+            }
+        } onCancel: {
+            pending.cancel()
+        }
+        try result.get()
+    }
+
     /// The timeout of a logout. A logout may wait for a token request in progress and for a store that another process
     /// uses.
     private static let logoutLimit = Duration.seconds(180)
@@ -116,6 +146,21 @@ extension Client {
             InteractiveLogin.Handlers(queue: queue, prompt: prompt, finished: finished))
         try start(operation)
         return operation
+    }
+
+    /// Logs in as ``logIn(scheme:on:within:prompt:finished:)`` does, and waits until the user has logged in. Cancelling the
+    /// Swift task cancels the login.
+    ///
+    /// - Parameter prompt: Called on the client's thread. Must not block. Not called if the grant is not interactive.
+    /// - Throws: `unauthorized` if the login is rejected; `storage` if the token of an interactive login cannot be saved;
+    ///   `timeout`; `cancelled`; `invalid_request` if no login matches, or if several logins match; the errors of a call.
+    public func logIn(
+        scheme: String? = nil, within limit: Duration? = .seconds(900),
+        prompt: @escaping @Sendable (LoginPrompt) -> Void
+    ) async throws(NightjarError) {
+        try await finish { (finished) throws(NightjarError) in
+            try logIn(scheme: scheme, on: nil, within: limit, prompt: prompt, finished: finished)
+        }
     }
 
     func start(_ operation: ClientOperation) throws(NightjarError) {

@@ -33,6 +33,9 @@ public final class Client: Sendable {
     let respectsRetryAfter: Bool
     let connectivity: ConnectivitySettings
     let hooks: CallHooks?
+    let middleware: [any Middleware]
+    let decoding: JSONDecodingOptions
+    let encoding: JSONEncodingOptions
     /// Whether exchanges are recorded, so that WebSockets must not be compressed.
     let isRecording: Bool
     /// Whether an observer keeps the messages of WebSockets.
@@ -122,6 +125,9 @@ public final class Client: Sendable {
         cachePolicy = configuration.cachePolicy
         fresh = configuration.freshResponses
         hooks = configuration.hooks
+        middleware = configuration.middleware
+        decoding = configuration.decoding ?? JSONDecodingOptions()
+        encoding = configuration.encoding
         isRecording = configuration.cassette != nil || configuration.recording != nil
         keepsMessages = configuration.observers.contains(where: \.keepsMessages)
         pathScope = try configuration.pathScope.map { text throws(NightjarError) in try PathScope(text) }

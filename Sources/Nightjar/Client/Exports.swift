@@ -1,14 +1,11 @@
 // Lists the types of other targets that are part of the Swift API: `import Nightjar` is sufficient for programs.
 @_exported import struct NIOCore.ByteBuffer
-
 @_exported import struct NightjarAPI.Arguments
 @_exported import struct NightjarAPI.Catalog
 @_exported import struct NightjarAPI.Pagination
-
 @_exported import struct NightjarBase.ExactDictionary
 @_exported import struct NightjarBase.NightjarError
 @_exported import struct NightjarBase.Timestamp
-
 @_exported import struct NightjarHTTP.APIKey
 @_exported import enum NightjarHTTP.CachePolicy
 @_exported import struct NightjarHTTP.Checksum
@@ -29,7 +26,6 @@
 @_exported import struct NightjarHTTP.Timeouts
 @_exported import struct NightjarHTTP.Token
 @_exported import struct NightjarHTTP.UnixSocket
-
 @_exported import struct NightjarJSON.Empty
 @_exported import struct NightjarJSON.JSONDecodingOptions
 @_exported import struct NightjarJSON.JSONEncodingOptions
@@ -37,9 +33,8 @@
 @_exported import struct NightjarJSON.JSONSchema
 @_exported import enum NightjarJSON.JSONValue
 @_exported import struct NightjarJSON.Null
-
+@_exported import protocol NightjarJSON.ParameterValue
 @_exported import struct NightjarStorage.EncryptionKey
 @_exported import protocol NightjarStorage.TokenLock
 @_exported import protocol NightjarStorage.TokenStore
-
 @_exported import struct NightjarTransport.TransportConfiguration

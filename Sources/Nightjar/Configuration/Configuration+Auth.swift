@@ -28,7 +28,7 @@ extension Configuration {
         try RequestTemplate(
             base: base, defaults: defaults, userAgent: userAgent,
             acceptEncoding: decompresses ? ContentCoding.acceptEncoding : nil, sensitive: sensitiveHeaders,
-            forwarded: try ForwardedFields(forwardedHeaders))
+            forwarded: try ForwardedFields(forwardedHeaders), decoding: decoding)
     }
 
     /// The API key that is added to the query or the cookies of each request to the base URL's origin.

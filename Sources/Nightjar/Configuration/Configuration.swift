@@ -124,6 +124,14 @@ public struct Configuration: Sendable {
     public var responseValidation = ResponseValidation.off
     /// Receives log lines; nil: nothing is logged.
     public var log: LogSink?
+    /// How responses are decoded, unless `decode`, an endpoint or a list has options of its own. Nil: as the type itself
+    /// defines.
+    public var decoding: JSONDecodingOptions?
+    /// How the bodies of endpoints are encoded, unless an endpoint has options of its own. ``Request/json(_:_:)`` encodes
+    /// without a client, so its options are an argument.
+    public var encoding = JSONEncodingOptions()
+    /// The code that runs around each asynchronous call, the first one outermost.
+    public var middleware: [any Middleware] = []
     /// The hooks that run before and after each call; nil: none.
     public var hooks: CallHooks?
     /// Observers of each call and each exchange.

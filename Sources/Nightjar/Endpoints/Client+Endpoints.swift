@@ -23,7 +23,7 @@ extension Client {
 
     private func request<Response>(_ endpoint: Endpoint<Response>) throws(NightjarError) -> Request {
         let accepts = endpoint.request.headers.firstIndex(of: "Accept") != nil
-        var request = try endpoint.makeRequest()
+        var request = try endpoint.makeRequest(encoding)
         try checkLogin(endpoint.operation, request)
         settle(&request, accepts: accepts)
         return request
@@ -89,6 +89,29 @@ extension Client {
 
     public func send(_ endpoint: Endpoint<Response>) async throws(NightjarError) -> Response {
         try await send(try request(endpoint))
+    }
+
+    /// Calls the endpoint and returns when the response head has been received. The body is neither decoded nor checked
+    /// against the schema of the endpoint.
+    ///
+    /// - Throws: `invalid_request` for invalid arguments, before anything is sent; the errors of ``stream(_:)-(Request)``.
+    public func stream<Value>(_ endpoint: Endpoint<Value>) async throws(NightjarError) -> StreamedResponse {
+        var request = try request(endpoint)
+        request.schema = nil
+        return try await stream(request)
+    }
+
+    /// Downloads the response of an endpoint to a file, as ``download(_:to:_:progress:head:)`` does.
+    ///
+    /// - Throws: `invalid_request` for invalid arguments, before anything is sent; the errors of a download.
+    @discardableResult
+    public func download<Value>(
+        _ endpoint: Endpoint<Value>, to path: String, _ settings: Download.Settings = .init(),
+        progress: (@Sendable (Download.Progress) -> Void)? = nil
+    ) async throws(NightjarError) -> Download.File {
+        var request = try request(endpoint)
+        request.schema = nil
+        return try await download(request, to: path, settings, progress: progress)
     }
 
     // MARK: Blocking

@@ -5,7 +5,7 @@ import NightjarHTTP
 /// A call with a typed response.
 ///
 ///     extension Endpoint where Response == Article {
-///         static func article(id: Int) -> Self { .get("/articles/{id}", ["id": .integer(Int64(id))]) }
+///         static func article(id: Int) -> Self { .get("/articles/{id}", ["id": id]) }
 ///     }
 ///     let article = try await client.send(.article(id: 42))
 ///
@@ -21,29 +21,41 @@ public struct Endpoint<Response>: Sendable {
     public var request: Request
     /// The position of the value in the response. Empty: the whole body.
     public var pointer: JSONPointer
-    /// How the value is decoded.
-    public var decoding: JSONDecodingOptions
-    /// The error that occurred when the body was encoded; thrown by ``makeRequest()``.
-    private var failure: NightjarError?
+    /// How the value is decoded. Nil: as the client's ``Configuration/decoding`` says.
+    public var decoding: JSONDecodingOptions?
+    /// Encodes the body with the client's options. Nil: the body is in ``arguments``.
+    private var encode: (@Sendable (JSONEncodingOptions) throws(NightjarError) -> JSONValue)?
+    /// The error of a text that is not a JSON Pointer; thrown by ``makeRequest()``.
+    private var pointerFailure: NightjarError?
 
     package init(
-        _ operation: Operation, _ arguments: Arguments = [:], at pointer: JSONPointer = JSONPointer(),
-        decoding: JSONDecodingOptions = .init()
+        _ operation: Operation, _ arguments: Arguments = [:], at pointer: some JSONLocation = JSONPointer(),
+        decoding: JSONDecodingOptions? = nil
     ) {
         self.operation = operation
         self.arguments = arguments
-        self.pointer = pointer
         self.decoding = decoding
         request = Request(operation.method, operation.path)
+        do throws(NightjarError) {
+            self.pointer = try pointer.jsonPointer()
+        } catch {
+            self.pointer = JSONPointer()
+            pointerFailure = NightjarError(error.kind, "endpoint \(quoted(operation.name)): \(error.message)")
+        }
     }
 
     /// Returns the validated request with its arguments applied.
     ///
-    /// - Throws: `invalid_request` with the endpoint and the parameter; the error that occurred when the body was
-    ///   encoded.
-    public func makeRequest() throws(NightjarError) -> Request {
-        if let failure { throw failure }
+    /// - Throws: `invalid_request` with the endpoint and the parameter; `invalid_argument` if a text is not a JSON Pointer;
+    ///   the error of the encoding of the body.
+    public func makeRequest() throws(NightjarError) -> Request { try makeRequest(JSONEncodingOptions()) }
+
+    /// - Parameter encoding: How a body is encoded that has no options of its own.
+    func makeRequest(_ encoding: JSONEncodingOptions) throws(NightjarError) -> Request {
+        if let pointerFailure { throw pointerFailure }
         var request = request
+        var arguments = arguments
+        if let encode { arguments.body = .value(try encode(encoding)) }
         try operation.apply(arguments, to: &request)
         return request
     }
@@ -52,42 +64,47 @@ public struct Endpoint<Response>: Sendable {
 // MARK: Factories
 
 /// Endpoints from a method and a path. An argument replaces its name in braces in the path, for example `{id}`. Other
-/// arguments are added to the query. Null arguments are omitted.
+/// arguments are added to the query. Arguments that are nil or null are omitted.
 extension Endpoint {
     public static func get(
-        _ path: String, _ arguments: Arguments = [:], at pointer: JSONPointer = JSONPointer(),
-        decoding: JSONDecodingOptions = .init()
+        _ path: String, _ arguments: Arguments = [:], at pointer: some JSONLocation = JSONPointer(),
+        decoding: JSONDecodingOptions? = nil
     ) -> Endpoint { make(.get, path, arguments, pointer, decoding) }
 
     public static func delete(
-        _ path: String, _ arguments: Arguments = [:], at pointer: JSONPointer = JSONPointer(),
-        decoding: JSONDecodingOptions = .init()
+        _ path: String, _ arguments: Arguments = [:], at pointer: some JSONLocation = JSONPointer(),
+        decoding: JSONDecodingOptions? = nil
     ) -> Endpoint { make(.delete, path, arguments, pointer, decoding) }
 
     public static func post(
-        _ path: String, _ arguments: Arguments = [:], at pointer: JSONPointer = JSONPointer(),
-        decoding: JSONDecodingOptions = .init()
+        _ path: String, _ arguments: Arguments = [:], at pointer: some JSONLocation = JSONPointer(),
+        decoding: JSONDecodingOptions? = nil
     ) -> Endpoint { make(.post, path, arguments, pointer, decoding) }
 
-    /// - Parameter body: Encoded as JSON. An encoding error is thrown when the call is made.
+    /// - Parameters:
+    ///   - body: Encoded as JSON when the call is made.
+    ///   - encoding: Nil: as the client's ``Configuration/encoding`` says.
     public static func post(
-        _ path: String, _ arguments: Arguments = [:], body: some Encodable, encoding: JSONEncodingOptions = .init(),
-        at pointer: JSONPointer = JSONPointer(), decoding: JSONDecodingOptions = .init()
+        _ path: String, _ arguments: Arguments = [:], body: some Encodable & Sendable,
+        encoding: JSONEncodingOptions? = nil,
+        at pointer: some JSONLocation = JSONPointer(), decoding: JSONDecodingOptions? = nil
     ) -> Endpoint { make(.post, path, arguments, pointer, decoding).sending(body, encoding) }
 
     public static func put(
-        _ path: String, _ arguments: Arguments = [:], body: some Encodable, encoding: JSONEncodingOptions = .init(),
-        at pointer: JSONPointer = JSONPointer(), decoding: JSONDecodingOptions = .init()
+        _ path: String, _ arguments: Arguments = [:], body: some Encodable & Sendable,
+        encoding: JSONEncodingOptions? = nil,
+        at pointer: some JSONLocation = JSONPointer(), decoding: JSONDecodingOptions? = nil
     ) -> Endpoint { make(.put, path, arguments, pointer, decoding).sending(body, encoding) }
 
     public static func patch(
-        _ path: String, _ arguments: Arguments = [:], body: some Encodable, encoding: JSONEncodingOptions = .init(),
-        at pointer: JSONPointer = JSONPointer(), decoding: JSONDecodingOptions = .init()
+        _ path: String, _ arguments: Arguments = [:], body: some Encodable & Sendable,
+        encoding: JSONEncodingOptions? = nil,
+        at pointer: some JSONLocation = JSONPointer(), decoding: JSONDecodingOptions? = nil
     ) -> Endpoint { make(.patch, path, arguments, pointer, decoding).sending(body, encoding) }
 
     private static func make(
-        _ method: Method, _ path: String, _ arguments: Arguments, _ pointer: JSONPointer,
-        _ decoding: JSONDecodingOptions
+        _ method: Method, _ path: String, _ arguments: Arguments, _ pointer: some JSONLocation,
+        _ decoding: JSONDecodingOptions?
     ) -> Endpoint {
         var operation = Operation("\(method) \(path)", method, path)
         let named = Operation.names(inPath: path)
@@ -104,18 +121,15 @@ extension Endpoint {
 
     /// Returns the endpoint with a JSON body. The body is validated against the operation's schema if it has one.
     ///
-    /// - Parameter body: An encoding error is thrown when the call is made.
-    public func sending(_ body: some Encodable, _ encoding: JSONEncodingOptions = .init()) -> Endpoint {
+    /// - Parameters:
+    ///   - body: Encoded when the call is made.
+    ///   - encoding: Nil: as the client's ``Configuration/encoding`` says.
+    public func sending(_ body: some Encodable & Sendable, _ encoding: JSONEncodingOptions? = nil) -> Endpoint {
         var endpoint = self
         if endpoint.operation.content == nil {
             endpoint.operation.content = RequestContent([.init("application/json")])
         }
-        do throws(NightjarError) {
-            endpoint.arguments.body = .value(try JSONValue(encoding: body, encoding))
-            endpoint.failure = nil
-        } catch {
-            endpoint.failure = error
-        }
+        endpoint.encode = { (options) throws(NightjarError) in try JSONValue(encoding: body, encoding ?? options) }
         return endpoint
     }
 }
@@ -126,7 +140,7 @@ extension Catalog {
     /// - Throws: `invalid_request` if there is no such endpoint. The message suggests a similar name, if there is one.
     public func endpoint<Response>(
         _ name: String, as type: Response.Type = Response.self, _ arguments: Arguments = [:],
-        at pointer: JSONPointer = JSONPointer(), decoding: JSONDecodingOptions = .init()
+        at pointer: some JSONLocation = JSONPointer(), decoding: JSONDecodingOptions? = nil
     ) throws(NightjarError) -> Endpoint<Response> {
         Endpoint(try operation(name), arguments, at: pointer, decoding: decoding)
     }

@@ -100,7 +100,7 @@ public struct GraphQLClient: Sendable {
     /// Returns the nodes of a connection, decoded as `type`.
     public func items<Item: Decodable & SendableMetatype>(
         _ document: String, variables: JSONValue = .null, operation: String? = nil, at location: JSONPointer? = nil,
-        as type: Item.Type, _ options: JSONDecodingOptions = .init(), resuming state: String? = nil
+        as type: Item.Type, _ options: JSONDecodingOptions? = nil, resuming state: String? = nil
     ) throws(NightjarError) -> ItemSequence<Item> {
         let (request, pagination) = try list(document, variables, operation, location)
         return client.items(request, pagination, as: type, options, resuming: state)

@@ -54,13 +54,14 @@ public struct GraphQLResult: Sendable {
         extensions = document["extensions"] ?? .null
     }
 
-    /// Decodes the data, or the part of it at `location`.
+    /// Decodes the data, or the part of it at `location`, as in `at: "/articles"`.
     ///
-    /// - Throws: `decoding` with the path, and the expected and actual values.
+    /// - Parameter options: Nil for the options of the client, ``Configuration/decoding``.
+    /// - Throws: `invalid_argument` if `location` is not a JSON Pointer. `decoding` with the path, and the expected and actual values.
     public func decode<Value: Decodable>(
-        _ type: Value.Type, at location: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
+        _ type: Value.Type, at location: some JSONLocation = JSONPointer(), _ options: JSONDecodingOptions? = nil
     ) throws(NightjarError) -> Value {
-        try data.decode(type, at: location, options)
+        try data.decode(type, at: location, options ?? response?.decoding ?? JSONDecodingOptions())
     }
 }
 

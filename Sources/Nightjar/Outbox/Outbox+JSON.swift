@@ -62,8 +62,8 @@ extension Outbox {
         }
         var request = Request(
             try value["method"]?.method("method") ?? .post, try (value["path"] ?? .null).text("path"))
-        request.query = try value.pairs("query")
-        request.parameters = try value.pairs("params")
+        request.query = Request.Items(try value.pairs("query"))
+        request.parameters = Request.Items(try value.pairs("params"))
         request = try Request.options.applied(
             .object(members.filter { ofRequest.contains($0.name) }), to: request)
         if let body = try TransferBody(value) {

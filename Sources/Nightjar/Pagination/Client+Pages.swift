@@ -24,9 +24,10 @@ extension Client {
     /// `decoding`.
     public func items<Item: Decodable & SendableMetatype>(
         _ request: Request, _ pagination: Pagination = Pagination(), as type: Item.Type,
-        _ options: JSONDecodingOptions = .init(), resuming state: String? = nil, timeout: Duration? = nil
+        _ options: JSONDecodingOptions? = nil, resuming state: String? = nil, timeout: Duration? = nil
     ) -> ItemSequence<Item> {
-        ItemSequence(pages: pages(request, pagination, resuming: state, timeout: timeout)) {
+        let options = options ?? decoding
+        return ItemSequence(pages: pages(request, pagination, resuming: state, timeout: timeout)) {
             page, index throws(NightjarError) in try page.decode(type, index, options)
         }
     }

@@ -44,12 +44,13 @@ public final class Page: Sendable {
 
     /// Decodes an item.
     ///
+    /// - Parameter options: Nil for the options of the client, ``Configuration/decoding``.
     /// - Throws: `decoding` with the path within the item, and the expected and actual values; `invalid_argument` if
     ///   `index` is out of range.
     public func decode<Item: Decodable>(
-        _ type: Item.Type, _ index: Int, _ options: JSONDecodingOptions = .init()
+        _ type: Item.Type, _ index: Int, _ options: JSONDecodingOptions? = nil
     ) throws(NightjarError) -> Item {
-        try json(index).decode(type, at: JSONPointer(), options)
+        try json(index).decode(type, at: JSONPointer(), options ?? response.decoding)
     }
 
     /// Returns the position after the first `consumed` items, for a ``Paginator`` in a later run. After all items, this

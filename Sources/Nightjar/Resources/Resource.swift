@@ -23,7 +23,7 @@ public final class Resource<Value: Decodable & Sendable>: Observable, Sendable {
     private let observer = Mutex<ResourceObserver?>(nil)
 
     init(
-        _ client: Client, _ request: Request, _ settings: Settings, _ options: JSONDecodingOptions
+        _ client: Client, _ request: Request, _ settings: Settings, _ options: JSONDecodingOptions?
     ) throws(NightjarError) {
         controller = try client.makeResource(request, settings, callbacks: nil) {
             response throws(NightjarError) in try response.decode(Value.self, options)
@@ -66,7 +66,7 @@ public final class Resource<Value: Decodable & Sendable>: Observable, Sendable {
     ///
     /// - Throws: `invalid_url` or `invalid_request`. Nothing is then changed.
     public func setPath(
-        _ path: String, parameters: [(name: String, value: String)] = [], query: [(name: String, value: String)] = []
+        _ path: String, parameters: Request.Items = [], query: Request.Items = []
     ) throws(NightjarError) {
         try controller.change { request in
             (request.target, request.parameters, request.query) = (path, parameters, query)
@@ -142,7 +142,7 @@ extension Client {
     /// - Throws: `invalid_request`; `invalid_url`; `invalid_argument` for invalid settings; `closed`; `forked`.
     public func resource<Value: Decodable & Sendable>(
         _ request: Request, as type: Value.Type = Value.self, _ settings: Resource<Value>.Settings = .init(),
-        _ options: JSONDecodingOptions = .init()
+        _ options: JSONDecodingOptions? = nil
     ) throws(NightjarError) -> Resource<Value> {
         try Resource(self, request, settings, options)
     }

@@ -23,9 +23,10 @@ extension StreamedResponse {
     /// - Parameter maximumLength: The maximum length of a value in bytes.
     public func values<Value: Decodable>(
         of type: Value.Type = JSONValue.self, maximumLength: Int = 1 << 20,
-        _ options: JSONDecodingOptions = .init()
+        _ options: JSONDecodingOptions? = nil
     ) -> Records<Value> {
-        Records(body, .json(contentType: response.headers["content-type"]), maximumLength) {
+        let options = options ?? response.decoding
+        return Records(body, .json(contentType: response.headers["content-type"]), maximumLength) {
             text, number throws(NightjarError) in
             try JSONValue.decode(type, record: text, number: number, options)
         }

@@ -17,7 +17,7 @@ public final class Download: Sendable {
     }
 
     private let operation: DownloadOperation
-    private let outcome = TransferOutcome<Download.File>()
+    private let outcome = SharedOutcome<Download.File>()
 
     typealias Finished = @Sendable (DownloadOperation, Result<Void, NightjarError>) -> Void
 

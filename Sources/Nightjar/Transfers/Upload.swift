@@ -10,7 +10,7 @@ public final class Upload: Sendable {
     public typealias Settings = UploadSettings
 
     private let operation: UploadOperation
-    private let outcome = TransferOutcome<Result>()
+    private let outcome = SharedOutcome<Result>()
 
     init(
         _ client: Client, _ request: Request, _ path: String, _ settings: Settings,

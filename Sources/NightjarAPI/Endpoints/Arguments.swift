@@ -1,6 +1,9 @@
 /// The arguments of an operation: its parameters by name, and its body.
 ///
-///     let arguments: Arguments = ["id": 42, "fields": ["title", "tags"]]
+///     let arguments: Arguments = ["id": id, "fields": ["title", "tags"], "page": page]
+///
+/// The values of a dictionary literal are ``ParameterValue``s: integers, strings, booleans, floating-point numbers, arrays
+/// of these, ``JSONValue``, and types of the program. Nil means not set.
 public struct Arguments: Sendable, ExpressibleByDictionaryLiteral {
     /// The values by name. If parameters in several places share a name, `query.id` and `path.id` distinguish them.
     /// Null means not set.
@@ -25,7 +28,7 @@ public struct Arguments: Sendable, ExpressibleByDictionaryLiteral {
         self.body = body
     }
 
-    public init(dictionaryLiteral elements: (String, JSONValue)...) {
-        self.init(elements.map { (name: $0.0, value: $0.1) })
+    public init(dictionaryLiteral elements: (String, (any ParameterValue)?)...) {
+        self.init(elements.map { (name: $0.0, value: $0.1?.parameterValue ?? .null) })
     }
 }

@@ -48,7 +48,7 @@ enum BodyText {
             let encoding = encodings[member.name]
             var value = member.value
             if encoding?.style == nil, encoding?.explodes == nil, case .object = value {
-                value = .string(try ParameterText.text(value))
+                value = .string(try value.parameterText())
             }
             let style = encoding?.style ?? .form
             let text = ParameterText(
@@ -71,7 +71,7 @@ enum BodyText {
         for member in members {
             let values: [JSONValue] = if case .array(let elements) = member.value { elements } else { [member.value] }
             for value in values where value != .null {
-                let text = try ParameterText.text(value)
+                let text = try value.parameterText()
                 var part = MultipartForm.Part(member.name, text)
                 part.contentType = contentType(of: value, encodings[member.name])
                 if files.contains(member.name) {

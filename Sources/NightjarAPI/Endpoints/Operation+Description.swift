@@ -6,7 +6,7 @@ extension Operation {
         let texts = parameters.map { parameter in
             var text = parameter.name + (parameter.isRequired ? "" : "?")
             text += parameter.schema.flatMap { try? $0.get() }?.shape.names.map { ": \($0)" } ?? ""
-            if let value = parameter.defaultValue, let written = try? ParameterText.text(value) {
+            if let value = parameter.defaultValue, let written = try? value.parameterText() {
                 text += " = \(written)"
             }
             return text

@@ -54,31 +54,17 @@ struct ParameterText {
         switch value {
         case .array(let elements):
             var texts: [String] = []
-            for element in elements where element != .null { texts.append(try text(element)) }
+            for element in elements where element != .null { texts.append(try element.parameterText()) }
             return .list(texts)
         case .object(let members):
             var texts: [(name: String, text: String)] = []
             for member in members where member.value != .null {
-                texts.append((name: member.name, text: try text(member.value)))
+                texts.append((name: member.name, text: try member.value.parameterText()))
             }
             return .object(texts)
-        default: return .scalar(try text(value))
+        default: return .scalar(try value.parameterText())
         }
     }
-
-    /// Returns a string as is, and any other value as JSON.
-    static func text(_ value: JSONValue) throws(NightjarError) -> String {
-        switch value {
-        case .string(let text): return text
-        case .number(let number):
-            if let integer = Int64(exactly: number), number.magnitude < exactIntegers { return String(integer) }
-            fallthrough
-        default: return String(buffer: try value.encoded())
-        }
-    }
-
-    /// Above this limit, a double does not represent every integer.
-    private static let exactIntegers = 0x1p53
 
     // MARK: Path or header field
 
@@ -165,9 +151,9 @@ struct ParameterText {
                 items += try deepItems(inner, name, depth: depth + 1)
             case .array(let elements):
                 for element in elements where element != .null {
-                    items.append(pair(name, escape.apply(try ParameterText.text(element))))
+                    items.append(pair(name, escape.apply(try element.parameterText())))
                 }
-            default: items.append(pair(name, escape.apply(try ParameterText.text(member.value))))
+            default: items.append(pair(name, escape.apply(try member.value.parameterText())))
             }
         }
         return items

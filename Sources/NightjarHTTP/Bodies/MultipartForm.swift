@@ -134,6 +134,7 @@ extension MultipartForm {
             head.writeString(type)
             head.writeStaticString("\r\n")
         }
+        try part.headers.checkLiterals()
         for index in 0..<part.headers.count {
             if let reason = part.headers.withBytes(at: index, { name, _ in ownField(name) }) {
                 throw NightjarError(

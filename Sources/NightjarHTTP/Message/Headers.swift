@@ -14,6 +14,8 @@ public struct Headers: Sendable {
 
     private(set) var bytes: ContiguousArray<UInt8>
     private(set) var fields: ContiguousArray<Field>
+    /// The error of the first invalid field that was set with the subscript or with a literal. Nil if there is none.
+    package private(set) var failure: NightjarError?
 
     public init() {
         bytes = []
@@ -158,6 +160,7 @@ public struct Headers: Sendable {
     public mutating func remove(_ name: String) {
         guard firstIndex(of: name) != nil else { return }
         var kept = Headers(reservingFields: fields.count, bytes: bytes.count)
+        kept.failure = failure
         bytes.withUnsafeBytes { all in
             for index in fields.indices where !isField(index, named: name) {
                 kept.append(name: nameBytes(index, in: all), value: valueBytes(index, in: all))
@@ -230,8 +233,30 @@ public struct Headers: Sendable {
     }
 
     /// The value of the first field of this name. Bytes that are not UTF-8 become U+FFFD.
+    ///
+    /// Setting it replaces all fields of the name with one field at the end, and nil removes them. ``add(_:_:)`` repeats a
+    /// field. If the name or the value is invalid, the fields stay as they are, and a call with these headers fails with
+    /// the error that ``set(_:_:)`` throws.
     public subscript(_ name: String) -> String? {
-        firstIndex(of: name).map(value(at:))
+        get { firstIndex(of: name).map(value(at:)) }
+        set {
+            guard let newValue else { return remove(name) }
+            attempt { (headers) throws(NightjarError) in try headers.set(name, newValue) }
+        }
+    }
+
+    /// Makes a change, or keeps its error for ``checkLiterals()``.
+    private mutating func attempt(_ change: (inout Headers) throws(NightjarError) -> Void) {
+        do throws(NightjarError) {
+            try change(&self)
+        } catch {
+            failure = failure ?? error
+        }
+    }
+
+    /// Throws the error of the first invalid field that was set with the subscript or with a literal.
+    package func checkLiterals() throws(NightjarError) {
+        if let failure { throw failure }
     }
 
     /// Returns the values of all fields of this name, in order.
@@ -276,11 +301,19 @@ extension Headers: Sequence {
     }
 }
 
+extension Headers: ExpressibleByDictionaryLiteral {
+    /// Creates headers. A name may repeat. A call with an invalid field fails with the error that ``add(_:_:)`` throws.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        self.init()
+        for (name, value) in elements { attempt { (headers) throws(NightjarError) in try headers.add(name, value) } }
+    }
+}
+
 extension Headers: Equatable {
     /// Returns true if both have the same fields in the same order. Names are compared ignoring case, and values by
     /// their bytes.
     public static func == (a: Headers, b: Headers) -> Bool {
-        guard a.count == b.count else { return false }
+        guard a.count == b.count, (a.failure == nil) == (b.failure == nil) else { return false }
         return a.bytes.withUnsafeBytes { inA in
             b.bytes.withUnsafeBytes { inB in
                 a.fields.indices.allSatisfy {

@@ -87,6 +87,7 @@ extension PreparedRequest {
         @inline(__always)
         init(_ request: Request, _ template: RequestTemplate, _ userInfo: UserInfo?) throws(NightjarError) {
             let headers = request.headers
+            try headers.checkLiterals()
             takesCodings = request.decompresses ?? true
             credentials = headers.firstIndex(of: "Authorization") == nil ? userInfo?.basicCredentials : nil
             hasCookies = !request.cookies.isEmpty

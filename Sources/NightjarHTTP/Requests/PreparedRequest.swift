@@ -21,6 +21,8 @@ public final class PreparedRequest: Sendable {
     /// The cookies of the call, as `name=value`, without the cookies of the jar. Empty if the caller has set the Cookie
     /// field. See ``CookieField``.
     public let ownCookies: [String]
+    /// The client's options for decoding the response. Nil if there are none.
+    let decoding: SharedDecoding?
     /// Values that the cache has computed for this request.
     let facts = AtomicLazyReference<CacheFacts>()
 
@@ -81,6 +83,7 @@ public final class PreparedRequest: Sendable {
         wireHead = head
         fingerprint = Fingerprint.of(head)
         sensitive = template.sensitive
+        decoding = template.decoding
     }
 
     /// Returns a copy with one more field line. Does not check whether the name is reserved or already present.
@@ -105,6 +108,7 @@ public final class PreparedRequest: Sendable {
         isCompressed = values.isCompressed
         expectsContinue = values.expectsContinue
         sensitive = values.sensitive
+        decoding = values.decoding
         ownCookies = values.ownCookies
         self.wireHead = wireHead
         fingerprint = Fingerprint.of(wireHead)
@@ -119,12 +123,13 @@ public final class PreparedRequest: Sendable {
         var expectsContinue: Bool
         var sensitive: [String]
         var ownCookies: [String]
+        var decoding: SharedDecoding?
     }
 
     var values: Values {
         Values(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            sensitive: sensitive, ownCookies: ownCookies)
+            sensitive: sensitive, ownCookies: ownCookies, decoding: decoding)
     }
 
     /// Returns true if both requests are equal, byte by byte. Neither request may have a body.
@@ -170,10 +175,10 @@ public final class PreparedRequest: Sendable {
             head.writeString(url.target)
             return URLResolution(of: url)
         }
-        let query = request.query
+        let query = request.query.all
         var target = request.target
         if !request.parameters.isEmpty {
-            target = try URITemplate(target).expandStrictly(request.parameters)
+            target = try URITemplate(target).expandStrictly(request.parameters.all)
         }
         return try target.withRawBytes { bytes throws(NightjarError) in
             guard let resolution = try URLResolution(bytes, base: template.base, known: known)

@@ -4,11 +4,11 @@ import Glibc
 extension Request {
     /// A hash that is the same for equal requests.
     ///
-    /// Nil if the request has a body, template parameters, a resolved URL, a schema, a contract or an idempotency key,
-    /// or is very long. Such requests are always prepared again.
+    /// Nil if the request has a body, template parameters, a resolved URL, a schema, a contract, an idempotency key or an
+    /// invalid header, or is very long. Such requests are always prepared again.
     public var fingerprint: UInt64? {
         guard case .none = body, parameters.isEmpty, resolved == nil, schema == nil, contract == nil,
-            idempotencyKey == .none,
+            idempotencyKey == .none, headers.failure == nil,
             headers.storedBytes <= Request.longestRepeated, target.utf8.count <= Request.longestRepeated
         else { return nil }
         var fingerprint = Fingerprint()

@@ -8,6 +8,8 @@ public struct Request: Sendable {
     public typealias Record = RequestRecord
     /// A key by which a server recognizes a repeated request.
     public typealias IdempotencyKey = NightjarHTTP.IdempotencyKey
+    /// The query items of a request, or the values of the variables of its target.
+    public typealias Items = RequestItems
     /// An inclusive range of statuses.
     public typealias StatusRange = NightjarHTTP.StatusRange
 
@@ -18,9 +20,9 @@ public struct Request: Sendable {
     package var resolved: RequestURL?
     /// Values for the variables of ``target``. If not empty, the target is a URI template (RFC 6570 up to level 3):
     /// `/users/{id}/files{?page}`. If empty, the target is used literally, including any braces.
-    public var parameters: [(name: String, value: String)] = []
+    public var parameters: RequestItems = []
     /// Query items, percent-encoded and appended in order to the query of ``target``. A name may repeat.
-    public var query: [(name: String, value: String)] = []
+    public var query: RequestItems = []
     /// The header fields, which replace the client's default fields of the same name.
     public var headers = Headers()
     /// The Content-Type of the body, used if neither ``headers`` nor the client's headers have one. Nil if unknown.
@@ -104,6 +106,24 @@ public struct Request: Sendable {
         self.method = method
         self.target = target
     }
+
+    /// Creates a request with a URI template and query items. Nil and null values leave a query item out.
+    ///
+    ///     Request(.get, "/users/{id}/files", ["id": id], query: ["page": 2, "q": term])
+    ///
+    /// - Parameters:
+    ///   - parameters: The values of the variables of `target`. If empty, the target is used literally.
+    ///   - query: The query items.
+    public init(_ method: Method, _ target: String, _ parameters: RequestItems = [], query: RequestItems) {
+        self.init(method, target)
+        self.parameters = parameters
+        self.query = query
+    }
+
+    /// Creates a request with a URI template. See ``parameters``.
+    public init(_ method: Method, _ target: String, _ parameters: RequestItems) {
+        self.init(method, target, parameters, query: [])
+    }
 }
 
 /// The content type of a body that was given as a value instead of as bytes.
@@ -120,9 +140,16 @@ package enum ImpliedType: Sendable {
 }
 
 /// An inclusive range of statuses.
-public struct StatusRange: Sendable, Equatable {
+public struct StatusRange: Sendable, Equatable, ExpressibleByIntegerLiteral {
     public var lowest: Int
     public var highest: Int
+
+    public init(integerLiteral status: Int) { self.init(status) }
+    public init(_ statuses: ClosedRange<Int>) { self.init(statuses.lowerBound, statuses.upperBound) }
+    /// An empty range contains no status.
+    public init(_ statuses: Range<Int>) {
+        self = statuses.isEmpty ? StatusRange(1, 0) : StatusRange(statuses.lowerBound, statuses.upperBound - 1)
+    }
 
     public init(_ status: Int) { self.init(status, status) }
     public init(_ lowest: Int, _ highest: Int) {

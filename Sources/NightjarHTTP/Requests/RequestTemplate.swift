@@ -1,5 +1,12 @@
 import NIOCore
 
+/// Options for decoding JSON. A class, so that all requests of a client share one copy.
+final class SharedDecoding: Sendable {
+    let options: JSONDecodingOptions
+
+    init(_ options: JSONDecodingOptions) { self.options = options }
+}
+
 /// The parts that all requests of a client have in common, serialized once. Immutable.
 public final class RequestTemplate: Sendable {
     /// The base URL for relative targets.
@@ -23,6 +30,8 @@ public final class RequestTemplate: Sendable {
     /// Names of fields and query items whose values are masked when a request is shown, in addition to the built-in
     /// credential names.
     let sensitive: [String]
+    /// The client's options for decoding responses. Nil if there are none.
+    let decoding: SharedDecoding?
 
     /// - Parameters:
     ///   - base: an absolute URL without a query. Its user info is sent as Basic credentials to its origin, unless
@@ -32,15 +41,18 @@ public final class RequestTemplate: Sendable {
     ///   - acceptEncoding: the Accept-Encoding field, unless `defaults` contains one. Nil adds none.
     ///   - sensitive: names of fields and query items that carry credentials, in addition to the built-in names.
     ///   - forwarded: the fields that are sent to origins other than that of `base`.
+    ///   - decoding: the options with which responses are decoded by default. Nil for the options of the type.
     /// - Throws: `invalid_url` or `invalid_request`, with the reason.
     public init(
         base: RequestURL?, defaults: Headers, userAgent: String?, acceptEncoding: String? = nil,
-        sensitive: [String] = [], forwarded: ForwardedFields = .standard
+        sensitive: [String] = [], forwarded: ForwardedFields = .standard,
+        decoding: JSONDecodingOptions? = nil
     ) throws(NightjarError) {
         if base?.query != nil {
             throw NightjarError(
                 .invalidURL, "the base URL must not have a query; set the query on each request")
         }
+        try defaults.checkLiterals()
         try ReservedField.check(defaults)
         if base == nil, let name = defaults.firstCredential(sensitive: sensitive) {
             throw NightjarError(
@@ -90,6 +102,7 @@ public final class RequestTemplate: Sendable {
         fieldLines = lines
         nameLengths = lengths
         self.sensitive = sensitive
+        self.decoding = decoding.map(SharedDecoding.init)
     }
 
     /// The names that the configuration declares as credentials.

@@ -22,6 +22,9 @@ extension Response {
         }
     }
 
+    /// A copy of the body as bytes.
+    public var bytes: [UInt8] { Array(body.readableBytesView) }
+
     /// The body parsed as JSON, regardless of its Content-Type.
     ///
     /// - Throws: `decoding` if the body is not JSON or is empty.
@@ -29,15 +32,17 @@ extension Response {
         get throws(NightjarError) { try reading { response throws(NightjarError) in try response.parsed() } }
     }
 
-    /// Decodes the part of the body at `pointer` as `type`. The empty pointer selects the whole body.
+    /// Decodes the part of the body at `pointer` as `type`, as in `at: "/results"`. The empty pointer selects the whole body.
     ///
     /// If the response has no body (204, for example) or no value at `pointer`, an optional type is decoded as nil and
     /// ``Empty`` is decoded successfully.
     ///
-    /// - Throws: `decoding` if the body is not JSON or does not match `type`. The error contains this response. For a
-    ///   mismatch, the message contains the path, the expected and the actual type.
+    /// - Parameter options: Nil for the options of the client, ``Configuration/decoding``.
+    /// - Throws: `invalid_argument` if `pointer` is not a JSON Pointer. `decoding` if the body is not JSON or does not match
+    ///   `type`. The error contains this response. For a mismatch, the message contains the path, the expected and the
+    ///   actual type.
     public func decode<Value: Decodable>(
-        _ type: Value.Type, at pointer: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
+        _ type: Value.Type, at pointer: some JSONLocation = JSONPointer(), _ options: JSONDecodingOptions? = nil
     ) throws(NightjarError) -> Value {
         try reading { response throws(NightjarError) in
             if response.isBlank {
@@ -47,9 +52,12 @@ extension Response {
                     "the response has no body, but \(type) was expected; use an optional type to accept a response "
                         + "without a body")
             }
-            return try response.parsed().decode(type, at: pointer, options)
+            return try response.parsed().decode(type, at: pointer, options ?? response.decoding)
         }
     }
+
+    /// The options of the client with which the response is decoded by default.
+    package var decoding: JSONDecodingOptions { sent?.decoding?.options ?? JSONDecodingOptions() }
 
     /// Validates the body against a schema. A response without a body is valid.
     ///

@@ -162,7 +162,7 @@ public final class Response: Sendable {
     public var withoutBody: Response { with(body: ByteBuffer()) }
 
     /// Returns a copy with another body.
-    package func with(body: ByteBuffer) -> Response { Response(self, body: Response.terminated(body), record) }
+    public func with(body: ByteBuffer) -> Response { Response(self, body: Response.terminated(body), record) }
 
     public var status: Int { head.status }
     /// The number of exchanges that were started for the call, including redirects.

@@ -1,11 +1,12 @@
 extension JSONValue {
-    /// Decodes the part of this value at `pointer`. The empty pointer selects the whole value.
+    /// Decodes the part of this value at `pointer`, as in `at: "/results"`. The empty pointer selects the whole value.
     ///
-    /// - Throws: `decoding` with the path, the expected and the found type. A ``NightjarError`` that a type's
+    /// - Throws: `invalid_argument` if `pointer` is not a JSON Pointer. `decoding` with the path, the expected and the found type. A ``NightjarError`` that a type's
     ///   `init(from:)` throws is thrown unchanged.
     public func decode<Value: Decodable>(
-        _ type: Value.Type, at pointer: JSONPointer = JSONPointer(), _ options: JSONDecodingOptions = .init()
+        _ type: Value.Type, at pointer: some JSONLocation = JSONPointer(), _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Value {
+        let pointer = try pointer.jsonPointer()
         guard let part = pointer.value(in: self) else {
             if let nothing = absent(type) { return nothing }
             throw JSONMismatch(path: pointer, expected: JSONValue.phrase(for: type), found: "nothing").error

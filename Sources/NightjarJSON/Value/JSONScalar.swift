@@ -73,5 +73,5 @@ extension JSONValue {
 
     /// The smallest magnitude at which a double no longer identifies one integer. A number with a fraction or an
     /// exponent is read as a double. A larger double may differ from the number that the sender wrote.
-    private static let firstInexact = 0x1p53
+    static let firstInexact = 0x1p53
 }

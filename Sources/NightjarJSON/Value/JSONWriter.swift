@@ -11,6 +11,13 @@ extension JSONValue {
         try writer.write(self)
         return writer.buffer
     }
+
+    /// The value as JSON without white space. Numbers that JSON cannot represent are written as Swift does.
+    var displayText: ByteBuffer {
+        var writer = JSONWriter(acceptsAnyNumber: true)
+        try? writer.write(self)
+        return writer.buffer
+    }
 }
 
 /// Writes JSON. The writer is iterative, so a deeply nested value cannot exhaust the host's stack.
@@ -22,7 +29,11 @@ private struct JSONWriter {
     }
 
     private(set) var buffer = ByteBuffer()
+    /// True if numbers that JSON cannot represent are written, too.
+    private let acceptsAnyNumber: Bool
     private var open: [Open] = []
+
+    init(acceptsAnyNumber: Bool = false) { self.acceptsAnyNumber = acceptsAnyNumber }
 
     mutating func write(_ value: JSONValue) throws(NightjarError) {
         try begin(value)
@@ -58,7 +69,7 @@ private struct JSONWriter {
         case .integer(let number): buffer.writeString(String(number))
         case .unsigned(let number): buffer.writeString(String(number))
         case .number(let number):
-            guard number.isFinite else {
+            guard number.isFinite || acceptsAnyNumber else {
                 let place = path.isEmpty ? "" : " at \(quoted(path, limit: 300))"
                 throw NightjarError(.invalidRequest, "the value\(place) is \(number), which JSON cannot represent")
             }

@@ -37,6 +37,7 @@ package struct MockTable: Sendable {
             guard !responses.isEmpty else {
                 throw NightjarError(.invalidArgument, "the mock route \(route.summary) has no responses")
             }
+            for response in responses { try response.headers.checkLiterals() }
             if let invalidity = responses.lazy.compactMap({ $0.fault?.invalidity }).first {
                 throw NightjarError(
                     .invalidArgument, "the mock route \(route.summary) has an invalid fault: \(invalidity)")

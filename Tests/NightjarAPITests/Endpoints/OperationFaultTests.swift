@@ -24,10 +24,10 @@ import Testing
     @Test(arguments: values) func valueIsOnePathSegment(value: String) throws {
         let operation = Operation("user", .get, "/users/{name}/posts")
         guard value != ".", value != ".." else {
-            #expect(throws: NightjarError.self) { try url(operation, ["name": .string(value)]) }
+            #expect(throws: NightjarError.self) { try url(operation, ["name": value]) }
             return
         }
-        let path = try url(operation, ["name": .string(value)]).url.path
+        let path = try url(operation, ["name": value]).url.path
         let segments = path.split(separator: "/", omittingEmptySubsequences: false)
         #expect(segments.count == 5 && segments[2] == "users" && segments[4] == "posts", "\(path)")
         #expect(String(decoding: PercentEncoding.decoded(segments[3].utf8), as: UTF8.self) == value)
@@ -36,14 +36,14 @@ import Testing
     @Test(arguments: values) func valueIsOneQueryItem(value: String) throws {
         var operation = Operation("find", .get, "/find")
         operation.parameters = [Parameter("q", in: .query), Parameter("r", in: .query)]
-        let query = try #require(try url(operation, ["q": .string(value), "r": "z"]).url.query)
+        let query = try #require(try url(operation, ["q": value, "r": "z"]).url.query)
         let items = query.split(separator: "&", omittingEmptySubsequences: false)
         #expect(items.count == 2 && items[1] == "r=z")
         #expect(String(decoding: PercentEncoding.decoded(items[0].dropFirst(2).utf8), as: UTF8.self) == value)
         // With `allowsReserved`, reserved characters are not encoded. The value is still one item and does not end the
         // query.
         operation.parameters[0].allowsReserved = true
-        let reserved = try url(operation, ["q": .string(value), "r": "z"]).url
+        let reserved = try url(operation, ["q": value, "r": "z"]).url
         #expect(reserved.query?.split(separator: "&", omittingEmptySubsequences: false).count == 2)
         #expect(reserved.origin.host == "api.example" && reserved.path == "/v1/find")
     }
@@ -51,10 +51,10 @@ import Testing
     @Test(arguments: values) func valueIsOneHeaderFieldOrCookie(value: String) throws {
         var operation = Operation("find", .get, "/find")
         operation.parameters = [Parameter("X-A", in: .header), Parameter("c", in: .cookie)]
-        let cookie = try String(buffer: url(operation, ["c": .string(value)]).head)
+        let cookie = try String(buffer: url(operation, ["c": value]).head)
         #expect(cookie.utf8.count { $0 == 0x0A } == 3 && !cookie.contains(";"), "\(cookie)")
         do {
-            let head = try String(buffer: url(operation, ["X-A": .string(value)]).head)
+            let head = try String(buffer: url(operation, ["X-A": value]).head)
             #expect(head.utf8.count { $0 == 0x0A } == 3 && !head.utf8.contains(0), "\(head)")
         } catch let error as NightjarError {
             #expect(error.kind == .invalidRequest && value.utf8.contains { $0 < 0x20 })

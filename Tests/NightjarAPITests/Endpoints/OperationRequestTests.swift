@@ -36,7 +36,7 @@ import Testing
         operation.content = RequestContent([.init("application/json", schema: schema)])
         operation.parameters = [Parameter("message", in: .query)]
         #expect(
-            message(operation, ["messages": .array([])])
+            message(operation, ["messages": JSONValue.array([])])
                 == "endpoint \"createChatCompletion\" has no parameter \"messages\"; it is a member of the body; set it "
                 + "in the body")
         #expect(operation.memberOfBody(in: ["message": 1, "messages": 2]) == "messages")
@@ -61,7 +61,7 @@ import Testing
         var operation = try article()
         operation.parameters[1].defaultValue = .integer(1)
         #expect(try operation.request(["id": 1]).target == "/articles/1?page=1")
-        #expect(try operation.request(["id": 1, "page": .null]).target == "/articles/1?page=1")
+        #expect(try operation.request(["id": 1, "page": JSONValue.null]).target == "/articles/1?page=1")
         #expect(try operation.request(["id": 1, "page": 3]).target == "/articles/1?page=3")
         operation.parameters[1].sendsDefault = false
         #expect(try operation.request(["id": 1]).target == "/articles/1")
@@ -80,7 +80,7 @@ import Testing
             "id": "42", "all": "true", "ids": "[1,2]", "ratio": "0.5", "page": 7.0,
         ])
         #expect(request.target == "/articles/42?page=7&all=true&ids=1&ids=2&ratio=0.5")
-        #expect(try operation.request(["id": "1", "ids": ["3", 4]]).target == "/articles/1?ids=3&ids=4")
+        #expect(try operation.request(["id": "1", "ids": ["3", 4] as JSONValue]).target == "/articles/1?ids=3&ids=4")
         #expect(
             message(operation, ["id": "4x"])
                 == #"endpoint "article": parameter "id" must be an integer, found a string"#)
@@ -94,7 +94,7 @@ import Testing
             message(operation, ["id": 1, "sort": 1])
                 == #"endpoint "article": parameter "sort" must be a string, found an integer"#)
         #expect(
-            message(operation, ["id": 1, "ids": [1, "x"]])
+            message(operation, ["id": 1, "ids": [1, "x"] as JSONValue])
                 == #"endpoint "article": parameter "ids" at "/1" must be an integer, found a string"#)
     }
 
@@ -123,7 +123,7 @@ import Testing
         var operation = Operation("search", .get, "/search")
         operation.parameters = [Parameter("filter", in: .query), Parameter("X-Filter", in: .header)]
         for index in 0...1 { operation.parameters[index].mediaType = "application/json" }
-        let request = try operation.request(["filter": .object([.init("a", .integer(1))]), "X-Filter": "b"])
+        let request = try operation.request(["filter": JSONValue.object([.init("a", .integer(1))]), "X-Filter": "b"])
         #expect(request.target == "/search?filter=%7B%22a%22%3A1%7D")
         #expect(request.headers["X-Filter"] == "\"b\"")
     }
@@ -235,7 +235,7 @@ import Testing
             ? "is empty, which would remove a segment of the path"
             : "makes a path segment . or .., which would select another path"
         #expect(
-            message(operation, ["name": .string(value)])
+            message(operation, ["name": value])
                 == "endpoint \"user\": the value of parameter \"name\" \(problem)")
     }
 

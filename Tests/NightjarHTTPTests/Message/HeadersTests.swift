@@ -71,6 +71,41 @@ import Testing
         #expect(headers.byteCount < Headers.maximumBytes)
     }
 
+    @Test func subscriptReplacesAllFieldsOfTheName() throws {
+        var headers: Headers = ["A": "1", "B": "2", "a": "3"]
+        #expect(headers.values("a") == ["1", "3"])
+        headers["A"] = "4"
+        #expect(headers.map { "\($0.name): \($0.value)" } == ["B: 2", "A: 4"])
+        headers["b"] = nil
+        headers["C"] = nil
+        #expect(headers.count == 1 && headers["A"] == "4")
+        try headers.checkLiterals()
+    }
+
+    /// An assignment cannot throw: the first error is thrown when the headers are used.
+    @Test func invalidAssignmentsFailTheRequest() throws {
+        var headers: Headers = ["A": "1"]
+        headers["A"] = "x\r\ny"
+        headers["b c"] = "2"
+        headers["D"] = "3"
+        headers["D"] = nil
+        #expect(headers.map(\.name) == ["A"] && headers["A"] == "1")
+        #expect(headers != ["A": "1"])
+        let expected = #"the value of header "A" contains a control character such as CR, LF or NUL; remove it"#
+        let template = try RequestTemplate(base: RequestURL("http://h/"), defaults: Headers(), userAgent: nil)
+        var request = Request(.get, "/a")
+        request.headers = headers
+        #expect(request.fingerprint == nil)
+        let prepared = #expect(throws: NightjarError.self) { try PreparedRequest(request, template) }
+        #expect(prepared?.kind == .invalidRequest && prepared?.message == expected)
+        let byDefault = #expect(throws: NightjarError.self) {
+            try RequestTemplate(base: RequestURL("http://h/"), defaults: headers, userAgent: nil)
+        }
+        #expect(byDefault?.message == expected)
+        let literal = #expect(throws: NightjarError.self) { try (["": "x"] as Headers).checkLiterals() }
+        #expect(literal?.kind == .invalidRequest)
+    }
+
     @Test func borrowedBytesAreNULTerminated() throws {
         var headers = Headers()
         try headers.add("Name", "value")

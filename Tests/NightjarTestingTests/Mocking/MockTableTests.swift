@@ -182,6 +182,12 @@ import Testing
             events(MockResponse(body: text).script(to: try request(.head, "http://x/a"))) == ["head 200", "finish"])
     }
 
+    @Test func invalidHeadersOfALiteralAreRejected() throws {
+        let route = try MockRoute(.get, "/a", MockResponse(headers: ["X-A": "b", "X B": "c"]))
+        let error = #expect(throws: NightjarError.self) { try MockTable([route]) }
+        #expect(error?.kind == .invalidRequest && error?.message.contains("X B") == true)
+    }
+
     @Test(arguments: MockFault.Kind.allCases)
     func faultsOccurAtTheirPosition(kind: MockFault.Kind) throws {
         let script = MockResponse.fault(kind).script(to: try request(.get, "http://x/a"))

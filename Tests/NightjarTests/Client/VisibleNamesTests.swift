@@ -75,7 +75,15 @@ import Testing
         request.expectedStatuses = [range]
         request.retry = changes
         #expect(request.expectedStatuses == [range])
+        let items: Request.Items = ["order": Order.newest, "page": 2]
+        request.query = items
+        request.expect(200..<300, 404)
+        request.headers["X-A"] = "b"
+        #expect(request.query.map(\.value) == ["newest", "2"])
+        #expect(JSONValue.array([7])[at: "/0"]?.int == 7)
     }
+
+    private enum Order: String, ParameterValue { case newest }
 
     @Test func loginsHaveNames() throws {
         var call = LoginCall("login", .json(["user": "ada"]))

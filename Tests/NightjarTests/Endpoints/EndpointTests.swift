@@ -12,18 +12,18 @@ private struct Article: Codable, Equatable, Sendable {
 }
 
 extension Endpoint where Response == Article {
-    fileprivate static func article(id: Int) -> Self { .get("/articles/{id}", ["id": .integer(Int64(id))]) }
+    fileprivate static func article(id: Int) -> Self { .get("/articles/{id}", ["id": id]) }
     fileprivate static func create(_ article: Article) -> Self { .post("/articles", body: article) }
 }
 
 extension Endpoint where Response == [String] {
     fileprivate static func titles(page: Int?) -> Self {
-        .get("/articles", ["page": page.map { .integer(Int64($0)) } ?? .null], at: JSONPointer(tokens: ["titles"]))
+        .get("/articles", ["page": page], at: JSONPointer(tokens: ["titles"]))
     }
 }
 
 extension Endpoint where Response == Void {
-    fileprivate static func remove(id: Int) -> Self { .delete("/articles/{id}", ["id": .integer(Int64(id))]) }
+    fileprivate static func remove(id: Int) -> Self { .delete("/articles/{id}", ["id": id]) }
 }
 
 @Suite struct EndpointTests {

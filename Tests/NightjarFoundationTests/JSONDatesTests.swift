@@ -1,5 +1,5 @@
 import FoundationEssentials
-import NightjarDates
+import NightjarFoundation
 import NightjarHTTP
 import Testing
 

@@ -1,8 +1,8 @@
 import NightjarHTTP
 import Synchronization
 
-/// The end of a transfer, and the tasks that wait for it.
-final class TransferOutcome<Success: Sendable>: Sendable {
+/// The end of work, such as a call or a transfer, and the Swift tasks that wait for it.
+final class SharedOutcome<Success: Sendable>: Sendable {
     typealias Waiter = CheckedContinuation<Result<Success, NightjarError>, Never>
 
     private let state = Mutex((result: Result<Success, NightjarError>?.none, waiters: [Waiter]()))

@@ -1,0 +1,22 @@
+import FoundationEssentials
+import NIOCore
+import NightjarFoundation
+import NightjarHTTP
+import Testing
+
+@Suite struct ValuesTests {
+    @Test func dataBecomesABodyAndABufferBecomesData() throws {
+        let data = Data([1, 2, 3])
+        guard case .bytes(let buffer) = try RequestBody.bytes(data) else { throw NightjarError(.invalidRequest, "") }
+        #expect(Data(buffer) == data)
+        #expect(Data(ByteBuffer()).isEmpty)
+    }
+
+    @Test func identifiersAndURLsAreParameters() throws {
+        let id = try #require(UUID(uuidString: "E621E1F8-C36C-495A-93FC-0C247A3E6E5F"))
+        let url = try #require(URL(string: "http://h/a?b=c"))
+        let items: Request.Items = ["id": id, "u": url]
+        #expect(items.map(\.value) == ["E621E1F8-C36C-495A-93FC-0C247A3E6E5F", "http://h/a?b=c"])
+        #expect(Request(.get, url).target == "http://h/a?b=c")
+    }
+}
