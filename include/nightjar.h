@@ -2068,9 +2068,9 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  *                      received, such as the cookie of a login page. Cookies that other logins have received are kept.
  *                      For this, the client need not have a login.
  * @return NJ_OK; NJ_STORAGE if the store, the cache or the cookie file could not be changed, so that another client may
- *         still use the login; NJ_TIMEOUT after 180 seconds (after both errors, this client is logged out nevertheless); NJ_CANCELLED
- *         if another thread frees the client; NJ_INVALID_REQUEST if the client has no such login, or several and
- *         `scheme` is NULL; NJ_CLOSED; NJ_FORKED
+ *         still use the login; NJ_TIMEOUT after 180 seconds (after both errors, this client is logged out nevertheless);
+ *         NJ_CANCELLED if another thread frees the client; NJ_INVALID_REQUEST if the client has no such login, or several
+ *         and `scheme` is NULL; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_log_out(nj_client *client, const char *scheme, bool clear_cookies,
                                    nj_error **out_error);
@@ -2208,8 +2208,8 @@ NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /**
  * Calls the callbacks that are due in the task's queue, as nj_queue_poll does, until the completion callback of the task
- * has returned. Another thread may poll the queue meanwhile. With nj_task_cancel on another thread, this is a blocking call
- * that can be cancelled.
+ * has returned. Another thread may poll the queue meanwhile. With nj_task_cancel on another thread, this is a blocking
+ * call that can be cancelled.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @return NJ_OK; NJ_TIMEOUT: the task continues; NJ_REENTRANT from inside a callback of the task's queue;
@@ -2222,8 +2222,8 @@ NJ_API nj_status nj_task_wait(nj_task *task, double seconds, nj_error **out_erro
  * which end the pause. A callback that runs on another thread when the function is called may still return later.
  *
  * The client stops reading from the network when it has buffered 256 KiB of a streamed response, and soon after the next
- * part of any other response. Meanwhile the idle timeout does not run; the total timeout does. Does nothing for logins and
- * logouts, for a task that has ended, and if `task` is NULL.
+ * part of any other response. Meanwhile the idle timeout does not run; the total timeout does. Does nothing for logins
+ * and logouts, for a task that has ended, and if `task` is NULL.
  */
 NJ_API void nj_task_pause(nj_task *task);
 
@@ -2251,8 +2251,8 @@ NJ_API nj_canceller *nj_canceller_new(void);
 NJ_API void nj_canceller_free(nj_canceller *canceller);
 
 /**
- * Cancels all calls, transfers, event streams and WebSockets whose request has this canceller: they end with NJ_CANCELLED.
- * Later ones end so at once. Does nothing the second time, and if `canceller` is NULL.
+ * Cancels all calls, transfers, event streams and WebSockets whose request has this canceller: they end with
+ * NJ_CANCELLED. Later ones end so at once. Does nothing the second time, and if `canceller` is NULL.
  *
  * @code
  *     static void fetch(nj_client *client, nj_canceller *canceller, nj_error **error) {
@@ -2511,8 +2511,9 @@ NJ_API nj_status nj_request_add_form_field(nj_request *request, const char *name
  *
  * @param capacity bytes of `buffer`, more than 0
  * @return the number of bytes written, at most `capacity`; 0 at the end of the body; NJ_READ_LATER if the source has no
- *         data yet: `read` is called again after nj_task_resume_body; NJ_READ_FAILED if the source has failed. After NJ_READ_FAILED or a number out of range, the call fails with NJ_INVALID_REQUEST, and the
- *         connection is closed, so that the server cannot mistake the incomplete body for a complete one.
+ *         data yet: `read` is called again after nj_task_resume_body; NJ_READ_FAILED if the source has failed. After
+ *         NJ_READ_FAILED or a number out of range, the call fails with NJ_INVALID_REQUEST, and the connection is closed,
+ *         so that the server cannot mistake the incomplete body for a complete one.
  */
 typedef int64_t (*nj_read_fn)(void *context, nj_task *task, void *buffer, size_t capacity);
 

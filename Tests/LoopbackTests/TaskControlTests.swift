@@ -370,7 +370,7 @@ import Testing
         let latch = Latch()
         let peer = try longLivedPeer([[.expectRequest, .open(latch), .expectClose]])
         let client = try longLivedClient(of: peer)
-        let canceller = Canceller()
+        let canceller = Request.Canceller()
         var request = Request(.get, "/")
         request.canceller = canceller
         async let cancelled: Void = onOwnThread {
@@ -388,7 +388,7 @@ import Testing
     @Test func cancellerEndsAllCallsOfARequest() throws {
         let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond(body: "ok")])]], repeatsLast: true)
         let client = try client(of: peer)
-        let canceller = Canceller()
+        let canceller = Request.Canceller()
         var request = Request(.get, "/")
         request.canceller = canceller
         for _ in 0..<100 { #expect(try client.sendBlocking(request).text == "ok") }

@@ -47,7 +47,7 @@ public class ClientOperation: ClientWork, @unchecked Sendable {
     var isInFlight: Bool { !hasEnded }
 
     /// Cancels the operation together with the calls of its request. Nil: there is none.
-    var canceller: Canceller? { nil }
+    var canceller: Request.Canceller? { nil }
 
     // MARK: Any thread
 

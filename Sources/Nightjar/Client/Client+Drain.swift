@@ -22,6 +22,8 @@ extension Client {
     ) throws(NightjarError) -> ClientOperation {
         let drain = Drain(loop, queue: queue, timeout: timeout, finished: finished)
         try start(drain)
+        // The loop rejects calls; cached responses must not bypass it.
+        fresh?.close()
         return drain
     }
 

@@ -58,7 +58,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
 
     override func begin() { post { $0.perform(.connect) } }
 
-    override var canceller: Canceller? { request.canceller }
+    override var canceller: Request.Canceller? { request.canceller }
 
     // The call may have ended, and the next one may not have started.
     override func clientDrains() {

@@ -52,7 +52,7 @@ package class TransferOperation: ClientOperation, @unchecked Sendable {
         own.transfer = self
     }
 
-    final override var canceller: Canceller? { request.canceller }
+    final override var canceller: Request.Canceller? { request.canceller }
 
     // MARK: Overridden by subclasses
 

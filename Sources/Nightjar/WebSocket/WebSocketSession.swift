@@ -64,7 +64,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     let client: Client
     let settings: WebSocketSettings
     private let handshake: WebSocketHandshake
-    private let ownCanceller: Canceller?
+    private let ownCanceller: Request.Canceller?
     let handlers: Handlers
     private let snapshot = Mutex(Snapshot())
     private let start = ContinuousClock.now
@@ -183,7 +183,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
 
     override func begin() { connect() }
 
-    override var canceller: Canceller? { ownCanceller }
+    override var canceller: Request.Canceller? { ownCanceller }
 
     override func clientDrains() {
         sendLimit.end(WebSocketSession.closed)
