@@ -108,6 +108,9 @@
  * as a double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, and INFINITY mean "no limit" for every timeout
  * and limit whose comment names NJ_NO_LIMIT. NaN and negative durations are rejected.
  *
+ * Enumerations are open: later versions of the library may return values that this header does not name. A program treats
+ * an unknown nj_status as a failure, and any other unknown value as "something else".
+ *
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
@@ -118,6 +121,218 @@
  *
  * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
  * after dlclose.
+ *
+ * Functions
+ * ---------
+ *
+ *   Visibility, and the version of the library that runs
+ *     nj_version, nj_version_number
+ *
+ *   Basic types
+ *     nj_status_name, nj_text_free
+ *
+ *   nj_error: the reason of a failure
+ *     nj_error_retain, nj_error_release, nj_error_kind, nj_error_phase, nj_error_message, nj_error_user_message,
+ *     nj_error_url, nj_error_http_status, nj_error_response, nj_error_details_title, nj_error_details_message,
+ *     nj_error_details_detail, nj_error_details_code, nj_error_details_type, nj_error_details_field_count,
+ *     nj_error_details_field_name_at, nj_error_details_field_message_at, nj_error_is_retryable,
+ *     nj_error_may_have_been_processed, nj_error_retry_after, nj_error_attempts, nj_error_earlier_count,
+ *     nj_error_earlier, nj_error_explain, nj_error_explain_json, nj_error_idempotency_key, nj_error_delivered,
+ *     nj_error_code, nj_error_batch_index, nj_error_tls_json, nj_error_curl
+ *
+ *   nj_queue: events for the thread that calls nj_queue_poll
+ *     nj_queue_new, nj_queue_free, nj_queue_fd, nj_queue_poll, nj_queue_wake
+ *
+ *   nj_config: the settings of a client
+ *     nj_config_new, nj_config_free, nj_config_merge_json, nj_config_set_base_url, nj_config_set_path_scope,
+ *     nj_config_set_header, nj_config_set_user_agent, nj_config_set_connect_timeout, nj_config_set_idle_timeout,
+ *     nj_config_set_total_timeout, nj_config_set_max_body, nj_config_set_max_connections_per_host,
+ *     nj_config_set_http_versions, nj_config_set_idle_connection_lifetime, nj_config_set_max_redirects,
+ *     nj_config_set_allow_downgrade, nj_config_set_lenient_line_endings, nj_config_set_decompress,
+ *     nj_config_set_proxy, nj_config_set_no_proxy, nj_config_use_environment_proxy, nj_config_set_unix_socket,
+ *     nj_config_set_resolve, nj_config_set_ip_family, nj_config_set_local_address, nj_config_set_interface,
+ *     nj_config_set_address_filter, nj_config_set_https_only, nj_config_set_ca_file, nj_config_set_ca_pem,
+ *     nj_config_set_client_certificate_pem, nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file,
+ *     nj_config_set_verify_certificates, nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced,
+ *     nj_pin_report_expected_count, nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at,
+ *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_on_request, nj_config_on_response,
+ *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header
+ *
+ *   Authentication
+ *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
+ *     nj_config_set_api_key_query, nj_config_set_api_key_cookie, nj_config_set_auth_json,
+ *     nj_config_set_token_provider, nj_config_set_on_login_required
+ *
+ *   nj_token_request: a decision request for a token
+ *     nj_token_request_retain, nj_token_request_release, nj_token_request_was_rejected, nj_token_request_respond,
+ *     nj_token_request_fail
+ *
+ *   nj_challenge: a decision request for the challenge of a server
+ *     nj_config_set_on_challenge, nj_challenge_retain, nj_challenge_release, nj_challenge_kind, nj_challenge_host,
+ *     nj_challenge_port, nj_challenge_is_proxy, nj_challenge_is_encrypted, nj_challenge_scheme, nj_challenge_realm,
+ *     nj_challenge_rejections, nj_challenge_json, nj_challenge_use_default, nj_challenge_use_password,
+ *     nj_challenge_use_certificate_file, nj_challenge_use_certificate_pkcs12, nj_challenge_cancel
+ *
+ *   Retries
+ *     nj_config_set_retry_attempts, nj_config_set_retry_backoff, nj_config_set_retry_max_wait,
+ *     nj_config_set_respect_retry_after, nj_request_set_respect_retry_after, nj_config_set_pause_header,
+ *     nj_request_set_retry_attempts, nj_request_on_retry, nj_failed_attempt_error, nj_failed_attempt_number,
+ *     nj_failed_attempt_delay, nj_failed_attempt_reason, nj_failed_attempt_set_delay, nj_task_retry,
+ *     nj_request_set_idempotency_key, nj_request_set_idempotent, nj_idempotency_key_new
+ *
+ *   Limits
+ *     nj_config_set_rate_limit, nj_config_set_concurrency, nj_config_set_circuit_breaker, nj_config_set_max_queued,
+ *     nj_request_set_limit_group, nj_config_set_coalesce, nj_request_set_coalesce, nj_client_limits_json
+ *
+ *   Network: its status, and calls that wait for it
+ *     nj_network_status, nj_network_free, nj_network_is_online, nj_network_metered, nj_network_captive,
+ *     nj_network_is_constrained, nj_network_interface, nj_network_kind, nj_network_set_constrained,
+ *     nj_network_observer_new, nj_network_observer_free, nj_config_set_wait_for_connectivity,
+ *     nj_request_set_wait_for_connectivity, nj_config_set_allow_metered, nj_request_set_allow_metered,
+ *     nj_config_set_allow_constrained, nj_request_set_allow_constrained, nj_error_offline_reason,
+ *     nj_request_on_waiting
+ *
+ *   Testing without a network
+ *     nj_config_set_mock, nj_client_mock_uses, nj_client_mock_verify, nj_client_mock_reset, nj_config_set_cassette,
+ *     nj_config_set_network_profile
+ *
+ *   nj_client: connections, policies and the event loop that runs them
+ *     nj_client_new, nj_client_free, nj_client_send, nj_client_start, nj_client_set_token, nj_client_log_out,
+ *     nj_client_log_in, nj_client_start_log_in, nj_client_start_log_out, nj_client_drain, nj_client_start_drain,
+ *     nj_client_set_pinning, nj_login_prompt_url, nj_login_prompt_user_code, nj_login_prompt_complete_url
+ *
+ *   nj_task: a call, login, logout or event stream, in progress or finished
+ *     nj_task_retain, nj_task_release, nj_task_cancel, nj_task_is_finished, nj_task_wait, nj_task_pause,
+ *     nj_task_resume, nj_task_resume_body
+ *
+ *   nj_canceller: cancels the calls of requests, also while nj_client_send blocks
+ *     nj_canceller_new, nj_canceller_free, nj_canceller_cancel, nj_canceller_is_cancelled
+ *
+ *   nj_request: a request, and the callbacks of its calls
+ *     nj_request_new, nj_request_free, nj_request_copy, nj_request_merge_json, nj_request_add_query,
+ *     nj_request_set_parameter, nj_request_set_header, nj_request_add_header, nj_request_expect_status,
+ *     nj_request_set_connect_timeout, nj_request_set_idle_timeout, nj_request_set_total_timeout,
+ *     nj_request_set_max_body, nj_request_set_use_auth, nj_request_set_use_cookies, nj_request_set_decompress,
+ *     nj_request_set_schema, nj_request_set_body, nj_request_set_body_json, nj_request_set_graphql,
+ *     nj_request_set_body_file, nj_request_set_body_file_range, nj_request_set_body_form, nj_request_add_form_field,
+ *     nj_request_set_body_stream, nj_request_set_body_rewind, nj_request_set_compress, nj_request_set_expect_continue,
+ *     nj_request_set_allow_body_on_get, nj_request_set_canceller, nj_request_on_head, nj_request_on_body,
+ *     nj_request_on_line, nj_request_on_json, nj_request_on_event, nj_request_set_max_line, nj_request_on_progress,
+ *     nj_request_set_max_redirects, nj_request_on_redirect, nj_proposed_redirect_status,
+ *     nj_proposed_redirect_source_url, nj_proposed_redirect_url, nj_proposed_redirect_method,
+ *     nj_proposed_redirect_set_url
+ *
+ *   nj_form: the parts of a multipart/form-data body (RFC 7578)
+ *     nj_form_new, nj_form_free, nj_form_add_text, nj_form_add_bytes, nj_form_add_file
+ *
+ *   nj_response: a status, headers and a body
+ *     nj_response_retain, nj_response_release, nj_response_status, nj_response_reason, nj_response_http_version,
+ *     nj_response_header, nj_response_header_count, nj_response_header_name_at, nj_response_header_value_at,
+ *     nj_response_trailer, nj_response_body, nj_response_text, nj_response_url, nj_response_source,
+ *     nj_response_is_being_refreshed, nj_response_redirect_count, nj_response_redirect_status_at,
+ *     nj_response_redirect_url_at, nj_response_attempts, nj_response_explain, nj_response_explain_json,
+ *     nj_response_idempotency_key, nj_response_curl, nj_response_time_total, nj_response_time_sent,
+ *     nj_response_time_first_byte, nj_response_time_dns, nj_response_time_connect, nj_response_time_tls,
+ *     nj_response_peer_address, nj_response_tls_json, nj_response_reused_connection, nj_response_stream_id,
+ *     nj_response_json_type, nj_response_json_bool, nj_response_json_int64, nj_response_json_uint64,
+ *     nj_response_json_double, nj_response_json_string, nj_response_json_count, nj_response_json_key_at,
+ *     nj_response_json_text
+ *
+ *   nj_batch: many calls, a few at a time
+ *     nj_client_send_batch, nj_client_start_batch, nj_batch_retain, nj_batch_release, nj_batch_cancel,
+ *     nj_batch_is_finished
+ *
+ *   nj_cookies: a cookie jar (RFC 6265bis)
+ *     nj_cookies_new, nj_cookies_open, nj_cookies_free, nj_config_set_cookies, nj_client_cookies, nj_cookies_flush,
+ *     nj_cookies_set, nj_cookies_delete, nj_cookies_clear, nj_cookies_import, nj_cookies_export
+ *
+ *   nj_cookie_list: a snapshot of a cookie jar
+ *     nj_cookies_list, nj_cookie_list_free, nj_cookie_list_count, nj_cookie_list_name_at, nj_cookie_list_value_at,
+ *     nj_cookie_list_domain_at, nj_cookie_list_path_at, nj_cookie_list_expires_at, nj_cookie_list_secure_at,
+ *     nj_cookie_list_http_only_at, nj_cookie_list_same_site_at
+ *
+ *   nj_cache: an HTTP cache (RFC 9111)
+ *     nj_cache_new, nj_cache_open, nj_cache_free, nj_config_set_cache, nj_client_cache, nj_config_set_cache_policy,
+ *     nj_request_set_cache_policy, nj_config_set_login_cookies, nj_request_on_refresh, nj_client_cache_get,
+ *     nj_client_cache_put, nj_cache_remove, nj_cache_remove_prefix, nj_cache_clear, nj_cache_flush,
+ *     nj_cache_statistics
+ *
+ *   nj_catalog: the endpoints of an API, by name
+ *     nj_catalog_new, nj_catalog_load_file, nj_client_load_catalog, nj_client_catalog, nj_catalog_free,
+ *     nj_catalog_add_json, nj_config_set_catalog, nj_catalog_count, nj_catalog_name_at, nj_catalog_endpoint_json,
+ *     nj_catalog_json, nj_request_from_endpoint, nj_request_set_argument, nj_request_set_argument_json,
+ *     nj_request_set_argument_body_json
+ *
+ *   nj_pagination: the rules for the next page of a list
+ *     nj_pagination_new, nj_pagination_free, nj_pagination_set_items, nj_pagination_set_next, nj_pagination_set_key,
+ *     nj_pagination_set_total_timeout, nj_pagination_merge_json, nj_pagination_set_graphql
+ *
+ *   nj_graphql_schema: the types of a GraphQL service, against which variables are checked
+ *     nj_graphql_schema_new, nj_client_load_graphql_schema, nj_graphql_schema_free
+ *
+ *   nj_paginator: reads a list page by page
+ *     nj_paginator_new, nj_paginator_free, nj_paginator_next_item, nj_paginator_next_page,
+ *     nj_paginator_start_next_page, nj_paginator_set_next_url, nj_paginator_set_next_query, nj_paginator_refresh,
+ *     nj_paginator_cancel, nj_paginator_state, nj_paginator_explanation
+ *
+ *   nj_page: one page of a list
+ *     nj_page_retain, nj_page_release, nj_page_number, nj_page_count, nj_page_item, nj_page_response, nj_page_state
+ *
+ *   nj_resource: data of an API that a view shows
+ *     nj_resource_new, nj_resource_free, nj_resource_set_path, nj_resource_snapshot, nj_resource_observe,
+ *     nj_resource_observer_free, nj_resource_get, nj_resource_reload, nj_resource_mutate, nj_client_invalidate,
+ *     nj_request_set_invalidates, nj_snapshot_free, nj_snapshot_data, nj_snapshot_error, nj_snapshot_get_phase,
+ *     nj_snapshot_get_mutation, nj_snapshot_is_stale, nj_snapshot_generation, nj_snapshot_updated_at
+ *
+ *   nj_events: event streams (server-sent events, WHATWG HTML section 9.2)
+ *     nj_events_new, nj_events_free, nj_events_next, nj_events_last_event_id, nj_events_reconnection_time,
+ *     nj_events_get_state, nj_events_explain, nj_event_type, nj_event_id, nj_event_data, nj_client_start_events
+ *
+ *   nj_websocket: WebSockets (RFC 6455)
+ *     nj_message_is_first, nj_message_is_last, nj_message_get_kind, nj_message_data, nj_websocket_new,
+ *     nj_client_start_websocket, nj_websocket_retain, nj_websocket_release, nj_websocket_connect,
+ *     nj_websocket_receive, nj_websocket_send, nj_websocket_try_send, nj_websocket_ping, nj_websocket_close,
+ *     nj_websocket_start_close, nj_websocket_cancel, nj_websocket_get_state, nj_websocket_subprotocol,
+ *     nj_websocket_close_code, nj_websocket_close_reason, nj_websocket_explain
+ *
+ *   nj_download: downloads to files
+ *     nj_client_download, nj_client_start_download, nj_task_start_download, nj_download_retain, nj_download_release,
+ *     nj_download_pause, nj_download_resume, nj_download_cancel, nj_download_get_progress, nj_download_get_file,
+ *     nj_download_path, nj_download_resume_state
+ *
+ *   nj_upload: uploads of files and streams
+ *     nj_client_upload, nj_client_start_upload, nj_upload_retain, nj_upload_release, nj_upload_pause,
+ *     nj_upload_resume, nj_upload_resume_body, nj_upload_cancel, nj_upload_get_progress, nj_upload_get_content,
+ *     nj_upload_url, nj_upload_response, nj_upload_resume_state, nj_client_remove_transfer
+ *
+ *   nj_transfers: background transfers
+ *     nj_transfers_new, nj_transfers_free, nj_transfers_wake, nj_transfers_start, nj_transfers_get, nj_transfers_list,
+ *     nj_transfers_wait, nj_transfers_next_ended, nj_transfers_pause, nj_transfers_resume, nj_transfers_cancel,
+ *     nj_transfers_retry, nj_transfers_log_json, nj_transfers_acknowledge, nj_transfers_remove, nj_transfer_list_free,
+ *     nj_transfer_list_count, nj_transfer_list_at, nj_transfer_free, nj_transfer_id, nj_transfer_is_upload,
+ *     nj_transfer_get_state, nj_transfer_url, nj_transfer_path, nj_transfer_upload_url, nj_transfer_transferred,
+ *     nj_transfer_total, nj_transfer_rate, nj_transfer_attempts, nj_transfer_error
+ *
+ *   nj_outbox: writes that are sent until they are accepted
+ *     nj_outbox_new, nj_outbox_free, nj_outbox_record, nj_outbox_get, nj_outbox_list_json, nj_outbox_wait,
+ *     nj_outbox_retry, nj_outbox_resolve, nj_outbox_remove, nj_outbox_entry_free, nj_outbox_entry_id,
+ *     nj_outbox_entry_state, nj_outbox_entry_error, nj_outbox_entry_json
+ *
+ *   nj_script: a Lua 5.4 interpreter
+ *     nj_script_new, nj_script_free, nj_script_set_sandboxed, nj_script_allow_origin, nj_script_set_path_scope,
+ *     nj_script_set_memory_limit, nj_script_set_instruction_limit, nj_script_set_burst_limit,
+ *     nj_script_set_time_limit, nj_script_run, nj_script_run_file, nj_script_invoke, nj_script_start_run,
+ *     nj_script_start_invoke, nj_script_interrupt, nj_script_set_boolean, nj_script_set_integer, nj_script_set_number,
+ *     nj_script_set_string, nj_script_set_json, nj_script_get_json, nj_script_register
+ *
+ *   nj_script_call: a script's call of a host function
+ *     nj_script_call_count, nj_script_call_kind, nj_script_call_boolean, nj_script_call_integer,
+ *     nj_script_call_number, nj_script_call_string, nj_script_call_json, nj_script_call_return_nil,
+ *     nj_script_call_return_boolean, nj_script_call_return_integer, nj_script_call_return_number,
+ *     nj_script_call_return_string, nj_script_call_return_json, nj_script_call_fail, nj_script_call_defer
+ *
+ *   nj_script_reply: the result of a deferred call of a host function
+ *     nj_script_reply_return_json, nj_script_reply_fail, nj_script_reply_release
  */
 #ifndef NIGHTJAR_H
 #define NIGHTJAR_H
@@ -135,13 +350,16 @@
 #define NJ_VERSION_PATCH 0
 
 /* ==================================================================================================================
- * Visibility
+ * Visibility, and the version of the library that runs
  * ================================================================================================================== */
 
 #if defined(__GNUC__) || defined(__clang__)
 #define NJ_API __attribute__((visibility("default")))
+/* The caller owns the result. The compiler reports a call that ignores it. */
+#define NJ_NEW NJ_API __attribute__((warn_unused_result))
 #else
 #define NJ_API
+#define NJ_NEW
 #endif
 
 #ifdef __cplusplus
@@ -467,7 +685,7 @@ NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
  * ================================================================================================================== */
 
 /** Creates a queue. Never NULL. */
-NJ_API nj_queue *nj_queue_new(void);
+NJ_NEW nj_queue *nj_queue_new(void);
 
 /**
  * Cancels the tasks, batches, page requests, event streams and WebSockets that deliver to the queue, runs their
@@ -517,7 +735,7 @@ NJ_API void nj_queue_wake(nj_queue *queue);
  * ================================================================================================================== */
 
 /** Creates a configuration with the defaults that the setters below state. Never NULL. */
-NJ_API nj_config *nj_config_new(void);
+NJ_NEW nj_config *nj_config_new(void);
 
 /** Frees a configuration. Clients that were made from it are not affected. NULL is ignored. */
 NJ_API void nj_config_free(nj_config *config);
@@ -1697,7 +1915,7 @@ NJ_API nj_status nj_request_set_coalesce(nj_request *request, bool coalesce);
  * @param out_length receives the length without NUL; may be NULL
  * @return JSON text that the caller frees with nj_text_free; "[]" after fork; NULL if `client` is NULL
  */
-NJ_API char *nj_client_limits_json(nj_client *client, size_t *out_length);
+NJ_NEW char *nj_client_limits_json(nj_client *client, size_t *out_length);
 
 /* ==================================================================================================================
  * Network: its status, and calls that wait for it
@@ -1724,7 +1942,7 @@ typedef enum nj_tristate {
 /**
  * Returns the current status of the network. Waits up to half a second if the status is not known yet. Never NULL.
  */
-NJ_API nj_network *nj_network_status(void);
+NJ_NEW nj_network *nj_network_status(void);
 
 /** Frees a status that nj_network_status has returned. NULL is ignored. */
 NJ_API void nj_network_free(nj_network *network);
@@ -1777,7 +1995,7 @@ typedef void (*nj_network_fn)(void *context, const nj_network *network);
  *                reported when none has followed for 0.25 seconds, or after 1 second.
  * @return an observer, owned by the caller. NULL on failure: NJ_INVALID_ARGUMENT; NJ_FORKED
  */
-NJ_API nj_network_observer *nj_network_observer_new(nj_queue *queue, nj_network_fn changed, void *context,
+NJ_NEW nj_network_observer *nj_network_observer_new(nj_queue *queue, nj_network_fn changed, void *context,
                                                     nj_error **out_error);
 
 /** Stops observing the network. The callback is not called again, not even for queued events. NULL is ignored. */
@@ -1913,7 +2131,7 @@ NJ_API void nj_client_mock_reset(nj_client *client);
 typedef enum nj_cassette_mode {
   NJ_CASSETTE_AUTO = 0,   /* replays exchanges that the file has; sends the others and adds them to the file */
   NJ_CASSETTE_RECORD = 1, /* sends all requests; their exchanges replace the file's content */
-  NJ_CASSETTE_REPLAY = 2, /* replays; a request without a recorded exchange fails with NJ_INVALID_REQUEST */
+  NJ_CASSETTE_REPLAY = 2 /* replays; a request without a recorded exchange fails with NJ_INVALID_REQUEST */
 } nj_cassette_mode;
 
 /**
@@ -1972,7 +2190,7 @@ NJ_API nj_status nj_config_set_network_profile(nj_config *config, const char *na
  *         errors of nj_catalog_load_file for the option openapi; NJ_CONNECT if the system has no thread or descriptor
  *         left; NJ_FORKED if the configuration has a cache or a cookie jar of the parent process
  */
-NJ_API nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
+NJ_NEW nj_client *nj_client_new(const nj_config *config, nj_error **out_error);
 
 /**
  * Cancels all calls of the client, posts their completions to their queues, closes the connections and frees the
@@ -1994,7 +2212,7 @@ NJ_API void nj_client_free(nj_client *client);
  *         NJ_TIMEOUT, NJ_TOO_LARGE, NJ_DECODING, NJ_CACHE_MISS, the status that a before hook has returned; or
  *         NJ_INVALID_URL, NJ_INVALID_REQUEST, NJ_CLOSED, NJ_FORKED
  */
-NJ_API nj_response *nj_client_send(nj_client *client, const nj_request *request, nj_error **out_error);
+NJ_NEW nj_response *nj_client_send(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
  * Receives the result of a task. Called exactly once for each started task. Exactly one of `response` and `error` is
@@ -2036,7 +2254,7 @@ typedef void (*nj_done_fn)(void *context, nj_task *task, const nj_response *resp
  *         NJ_INVALID_ARGUMENT, NJ_INVALID_URL or NJ_INVALID_REQUEST for the request, NJ_CLOSED, NJ_FORKED. Network
  *         failures are reported to `done`, never here.
  */
-NJ_API nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
+NJ_NEW nj_task *nj_client_start(nj_client *client, const nj_request *request, nj_queue *queue, nj_done_fn done,
                                 void *context, nj_error **out_error);
 
 /* --- Logins of a client. If the client has several logins, `scheme` names the security scheme of the login. NULL: the
@@ -2110,7 +2328,7 @@ typedef void (*nj_login_done_fn)(void *context, const nj_error *error);
  *         NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the client has no such login, or several and `scheme` is NULL;
  *         NJ_CLOSED; NJ_FORKED. `done` receives all other errors of nj_client_log_in.
  */
-NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
+NJ_NEW nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, double seconds, nj_queue *queue,
                                        nj_login_prompt_fn prompt, nj_login_done_fn done, void *context,
                                        nj_error **out_error);
 
@@ -2123,7 +2341,7 @@ NJ_API nj_task *nj_client_start_log_in(nj_client *client, const char *scheme, do
  * @return a task that the caller releases with nj_task_release (nj_task_cancel ends the wait and does not undo the
  *         logout), or NULL: NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST as for nj_client_log_out; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, bool clear_cookies, nj_queue *queue,
+NJ_NEW nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, bool clear_cookies, nj_queue *queue,
                                         nj_login_done_fn done, void *context, nj_error **out_error);
 
 /**
@@ -2152,7 +2370,7 @@ typedef void (*nj_drain_done_fn)(void *context, const nj_error *error);
  * @return a task that the caller releases with nj_task_release (nj_task_cancel ends the wait; the client stays closed for
  *         new work), or NULL: NJ_INVALID_ARGUMENT; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_task *nj_client_start_drain(nj_client *client, double seconds, nj_queue *queue, nj_drain_done_fn done,
+NJ_NEW nj_task *nj_client_start_drain(nj_client *client, double seconds, nj_queue *queue, nj_drain_done_fn done,
                                       void *context, nj_error **out_error);
 
 /**
@@ -2184,8 +2402,8 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
 /* ==================================================================================================================
  * nj_task: a call, login, logout or event stream, in progress or finished
  *
- *   Created by   nj_client_start, nj_client_start_events, nj_client_start_log_in, nj_client_start_log_out; nj_task_retain
- *                adds a reference
+ *   Created by   nj_client_start, nj_client_start_events, nj_client_start_log_in, nj_client_start_log_out,
+ *                nj_client_start_drain, nj_script_start_run, nj_script_start_invoke; nj_task_retain adds a reference
  *   Released by  nj_task_release
  *   Threads      any
  * ================================================================================================================== */
@@ -2222,8 +2440,8 @@ NJ_API nj_status nj_task_wait(nj_task *task, double seconds, nj_error **out_erro
  * which end the pause. A callback that runs on another thread when the function is called may still return later.
  *
  * The client stops reading from the network when it has buffered 256 KiB of a streamed response, and soon after the next
- * part of any other response. Meanwhile the idle timeout does not run; the total timeout does. Does nothing for logins
- * and logouts, for a task that has ended, and if `task` is NULL.
+ * part of any other response. Meanwhile the idle timeout does not run; the total timeout does. Does nothing for other
+ * tasks, for a task that has ended, and if `task` is NULL.
  */
 NJ_API void nj_task_pause(nj_task *task);
 
@@ -2245,7 +2463,7 @@ NJ_API void nj_task_resume_body(nj_task *task);
  * ================================================================================================================== */
 
 /** Creates a canceller for any number of requests. The caller frees it with nj_canceller_free. */
-NJ_API nj_canceller *nj_canceller_new(void);
+NJ_NEW nj_canceller *nj_canceller_new(void);
 
 /** Frees the canceller. Requests and calls keep what they need of it; they are not cancelled. NULL is ignored. */
 NJ_API void nj_canceller_free(nj_canceller *canceller);
@@ -2288,13 +2506,13 @@ NJ_API bool nj_canceller_is_cancelled(const nj_canceller *canceller);
  *               request is sent (NJ_INVALID_URL).
  * @return a request, or NULL if `method` is not a token (RFC 9110 section 5.6.2), or an argument is NULL or not UTF-8
  */
-NJ_API nj_request *nj_request_new(const char *method, const char *target);
+NJ_NEW nj_request *nj_request_new(const char *method, const char *target);
 
 /** Frees a request. Its calls continue. NULL is ignored. */
 NJ_API void nj_request_free(nj_request *request);
 
 /** Creates a copy of a request, with its callbacks and their contexts. NULL if `request` is NULL. */
-NJ_API nj_request *nj_request_copy(const nj_request *request);
+NJ_NEW nj_request *nj_request_copy(const nj_request *request);
 
 /**
  * Sets the options that a JSON object names. The other options keep their values.
@@ -2772,7 +2990,7 @@ NJ_API nj_status nj_proposed_redirect_set_url(nj_proposed_redirect *redirect, co
  * ================================================================================================================== */
 
 /** Creates an empty form. Never NULL. */
-NJ_API nj_form *nj_form_new(void);
+NJ_NEW nj_form *nj_form_new(void);
 
 /** Frees a form. Requests have their own copies. NULL is ignored. */
 NJ_API void nj_form_free(nj_form *form);
@@ -3101,7 +3319,7 @@ typedef void (*nj_batch_finished_fn)(void *context, nj_batch *batch, const nj_er
  * @return a batch that the caller releases with nj_batch_release (releasing does not cancel), or NULL:
  *         NJ_INVALID_ARGUMENT, NJ_CLOSED, NJ_FORKED. If it returns NULL, no callback is called.
  */
-NJ_API nj_batch *nj_client_start_batch(nj_client *client, const nj_request *const *requests, size_t count,
+NJ_NEW nj_batch *nj_client_start_batch(nj_client *client, const nj_request *const *requests, size_t count,
                                        size_t concurrency, bool collect_errors, nj_queue *queue, nj_batch_done_fn done,
                                        nj_batch_finished_fn finished, void *context, nj_error **out_error);
 
@@ -3133,11 +3351,11 @@ NJ_API bool nj_batch_is_finished(const nj_batch *batch);
 /** A cookie policy: the cookies that are stored and sent. */
 typedef enum nj_cookie_policy {
   NJ_COOKIES_ALL = 0,
-  NJ_COOKIES_FIRST_PARTY = 1, /* only cookies of the first request's site, not of other sites after redirects */
+  NJ_COOKIES_FIRST_PARTY = 1 /* only cookies of the first request's site, not of other sites after redirects */
 } nj_cookie_policy;
 
 /** Creates an empty jar in memory. NULL for a policy that is not a member of nj_cookie_policy. */
-NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
+NJ_NEW nj_cookies *nj_cookies_new(nj_cookie_policy policy);
 
 /**
  * Opens a jar in an SQLite file, which is created if it does not exist and is readable by its owner only. Processes
@@ -3153,7 +3371,7 @@ NJ_API nj_cookies *nj_cookies_new(nj_cookie_policy policy);
  *         because its folder does not exist or it is another program's database; NJ_FORKED in the child of a process
  *         that has the file open; NJ_INVALID_ARGUMENT, also if the process has the file open with `keep_session`
  */
-NJ_API nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
+NJ_NEW nj_cookies *nj_cookies_open(const char *path, nj_cookie_policy policy, nj_error **out_error);
 
 /** Frees a handle of a jar. The jar exists until no client and no handle uses it. NULL is ignored. */
 NJ_API void nj_cookies_free(nj_cookies *cookies);
@@ -3171,7 +3389,7 @@ NJ_API nj_status nj_config_set_cookies(nj_config *config, nj_cookies *cookies);
  * Returns a handle of a client's jar; free it with nj_cookies_free. NULL without a jar, if `client` is NULL, and after
  * fork.
  */
-NJ_API nj_cookies *nj_client_cookies(nj_client *client);
+NJ_NEW nj_cookies *nj_client_cookies(nj_client *client);
 
 /**
  * Writes the cookies that are not in the file yet, and blocks until they are written. Waits about 5 seconds for another
@@ -3234,7 +3452,7 @@ NJ_API nj_status nj_cookies_export(const nj_cookies *cookies, const char *path, 
  * Creates a list of the cookies that have not expired, ordered by domain, path and name. NULL if `cookies` is NULL, and
  * after fork.
  */
-NJ_API nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
+NJ_NEW nj_cookie_list *nj_cookies_list(const nj_cookies *cookies);
 
 /** Frees a list and the texts that its getters have returned. NULL is ignored. */
 NJ_API void nj_cookie_list_free(nj_cookie_list *list);
@@ -3284,7 +3502,7 @@ NJ_API const char *nj_cookie_list_same_site_at(const nj_cookie_list *list, size_
  *                     above 1 MiB, or above an eighth of `memory_bytes`, is not stored in memory.
  * @return never NULL
  */
-NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
+NJ_NEW nj_cache *nj_cache_new(size_t memory_bytes);
 
 /**
  * Creates a cache in memory and on disk. Processes may share the folder. The folder is created, readable by its owner
@@ -3298,7 +3516,7 @@ NJ_API nj_cache *nj_cache_new(size_t memory_bytes);
  * @return a cache that the caller frees with nj_cache_free, or NULL: NJ_INVALID_ARGUMENT, also if `folder` is NULL
  *         and the environment names no home folder
  */
-NJ_API nj_cache *nj_cache_open(size_t memory_bytes, const char *folder, size_t disk_bytes, nj_error **out_error);
+NJ_NEW nj_cache *nj_cache_open(size_t memory_bytes, const char *folder, size_t disk_bytes, nj_error **out_error);
 
 /** Frees a handle of a cache. The cache exists until no client and no handle uses it. NULL is ignored. */
 NJ_API void nj_cache_free(nj_cache *cache);
@@ -3316,7 +3534,7 @@ NJ_API nj_status nj_config_set_cache(nj_config *config, nj_cache *cache);
  * Returns a handle of a client's cache; free it with nj_cache_free. NULL without a cache, if `client` is NULL, and
  * after fork.
  */
-NJ_API nj_cache *nj_client_cache(nj_client *client);
+NJ_NEW nj_cache *nj_client_cache(nj_client *client);
 
 /**
  * A cache policy: how calls use the cache. "Any age" has two exceptions: entries with a status of 400 and above, and
@@ -3396,7 +3614,7 @@ NJ_API nj_status nj_request_on_refresh(nj_request *request, nj_queue *queue, nj_
  *         without a body; if the request has expected statuses (nj_request_expect_status), the kind of any other
  *         status; other errors of nj_client_send, such as the status of a before hook or NJ_UNAUTHORIZED without a login
  */
-NJ_API nj_response *nj_client_cache_get(nj_client *client, const nj_request *request, nj_error **out_error);
+NJ_NEW nj_response *nj_client_cache_get(nj_client *client, const nj_request *request, nj_error **out_error);
 
 /**
  * Stores a response as if a server had just sent it. The headers determine how long the response is fresh. If they give
@@ -3486,7 +3704,7 @@ NJ_API int64_t nj_cache_statistics(const nj_cache *cache, nj_cache_statistic sta
  * ================================================================================================================== */
 
 /** Creates an empty catalog. Never NULL. */
-NJ_API nj_catalog *nj_catalog_new(void);
+NJ_NEW nj_catalog *nj_catalog_new(void);
 
 /**
  * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. A
@@ -3500,7 +3718,7 @@ NJ_API nj_catalog *nj_catalog_new(void);
  *         those that it refers to exceed a limit; NJ_INVALID_ARGUMENT, also if it is not an OpenAPI document of
  *         version 3 or a Swagger document of version 2.0; NJ_NO_MEMORY
  */
-NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
+NJ_NEW nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
 
 /**
  * Reads an OpenAPI document from a file or a URL, and the documents that it refers to. Documents at URLs are requested
@@ -3512,13 +3730,13 @@ NJ_API nj_catalog *nj_catalog_load_file(const char *path, nj_error **out_error);
  * @return a catalog that the caller frees with nj_catalog_free, or NULL: any error of nj_client_send and
  *         nj_catalog_load_file
  */
-NJ_API nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
+NJ_NEW nj_catalog *nj_client_load_catalog(nj_client *client, const char *location, nj_error **out_error);
 
 /**
  * Returns a copy of a client's catalog; free it with nj_catalog_free. NULL without one, if `client` is NULL, and after
  * fork.
  */
-NJ_API nj_catalog *nj_client_catalog(nj_client *client);
+NJ_NEW nj_catalog *nj_client_catalog(nj_client *client);
 
 /**
  * Frees a catalog and the texts that its getters have returned. Requests and clients have their own copies. NULL is
@@ -3600,7 +3818,7 @@ NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
  * @return a request that the caller frees with nj_request_free, or NULL: NJ_INVALID_REQUEST if there is no such
  *         endpoint (the message names the nearest name); NJ_INVALID_ARGUMENT
  */
-NJ_API nj_request *nj_request_from_endpoint(const nj_catalog *catalog, const char *name, nj_error **out_error);
+NJ_NEW nj_request *nj_request_from_endpoint(const nj_catalog *catalog, const char *name, nj_error **out_error);
 
 /**
  * Sets the argument of a parameter, in place of an earlier argument. The name is checked when the request is sent. If
@@ -3654,7 +3872,7 @@ typedef enum nj_pagination_style {
 } nj_pagination_style;
 
 /** Creates pagination rules. NULL for a style that is not a member of nj_pagination_style. */
-NJ_API nj_pagination *nj_pagination_new(nj_pagination_style style);
+NJ_NEW nj_pagination *nj_pagination_new(nj_pagination_style style);
 
 /** Frees pagination rules. Paginators have their own copies. NULL is ignored. */
 NJ_API void nj_pagination_free(nj_pagination *pagination);
@@ -3738,7 +3956,7 @@ NJ_API nj_status nj_pagination_set_graphql(nj_pagination *pagination, const char
  * @param length bytes of `json`
  * @return a schema, or NULL: NJ_DECODING if the text has no schema; NJ_INVALID_ARGUMENT; NJ_NO_MEMORY
  */
-NJ_API nj_graphql_schema *nj_graphql_schema_new(const char *json, size_t length, nj_error **out_error);
+NJ_NEW nj_graphql_schema *nj_graphql_schema_new(const char *json, size_t length, nj_error **out_error);
 
 /**
  * Loads the schema of a service from a file, or with an introspection query. Blocks the thread while it sends the query.
@@ -3752,7 +3970,7 @@ NJ_API nj_graphql_schema *nj_graphql_schema_new(const char *json, size_t length,
  * @return a schema, or NULL: the errors of nj_client_send; NJ_DECODING if the response has no schema; NJ_STORAGE if the
  *         file at `file` cannot be read or written; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_graphql_schema *nj_client_load_graphql_schema(nj_client *client, const char *target, const char *file,
+NJ_NEW nj_graphql_schema *nj_client_load_graphql_schema(nj_client *client, const char *target, const char *file,
                                                         double max_age, nj_error **out_error);
 
 /** Frees a schema. NULL is ignored. */
@@ -3795,7 +4013,7 @@ NJ_API void nj_graphql_schema_free(nj_graphql_schema *schema);
  *         contradict each other and for a state of another list; NJ_INVALID_URL or NJ_INVALID_REQUEST for the request;
  *         NJ_FORKED
  */
-NJ_API nj_paginator *nj_paginator_new(nj_client *client, const nj_request *request, const nj_pagination *pagination,
+NJ_NEW nj_paginator *nj_paginator_new(nj_client *client, const nj_request *request, const nj_pagination *pagination,
                               const char *state, nj_error **out_error);
 
 /**
@@ -3887,7 +4105,7 @@ NJ_API void nj_paginator_cancel(nj_paginator *paginator);
  *
  * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
  */
-NJ_API char *nj_paginator_state(nj_paginator *paginator);
+NJ_NEW char *nj_paginator_state(nj_paginator *paginator);
 
 /**
  * Returns the detected rules of the list as a sentence: "guessed: the items are at ...". Empty if no rule had to be
@@ -3895,7 +4113,7 @@ NJ_API char *nj_paginator_state(nj_paginator *paginator);
  *
  * @return text that the caller frees with nj_text_free; NULL if `paginator` is NULL, and after fork
  */
-NJ_API char *nj_paginator_explanation(nj_paginator *paginator);
+NJ_NEW char *nj_paginator_explanation(nj_paginator *paginator);
 
 /* ==================================================================================================================
  * nj_page: one page of a list
@@ -3935,7 +4153,7 @@ NJ_API const nj_response *nj_page_response(const nj_page *page);
  * @param consumed a number above nj_page_count means all items
  * @return text that the caller frees with nj_text_free; NULL if `page` is NULL
  */
-NJ_API char *nj_page_state(const nj_page *page, size_t consumed);
+NJ_NEW char *nj_page_state(const nj_page *page, size_t consumed);
 
 /* ==================================================================================================================
  * nj_resource: data of an API that a view shows
@@ -4021,7 +4239,7 @@ typedef void (*nj_resource_done_fn)(void *context, const nj_response *response, 
  * @return a resource that the caller frees with nj_resource_free, or NULL: NJ_INVALID_ARGUMENT or NJ_DECODING for the
  *         options; NJ_INVALID_REQUEST or NJ_INVALID_URL for the request; NJ_CLOSED, NJ_FORKED
  */
-NJ_API nj_resource *nj_resource_new(nj_client *client, const nj_request *request, const char *options, size_t length,
+NJ_NEW nj_resource *nj_resource_new(nj_client *client, const nj_request *request, const char *options, size_t length,
                                     nj_queue *queue, nj_error **out_error);
 
 /**
@@ -4041,7 +4259,7 @@ NJ_API void nj_resource_free(nj_resource *resource);
 NJ_API nj_status nj_resource_set_path(nj_resource *resource, const char *path, nj_error **out_error);
 
 /** Returns the newest snapshot, which the caller frees with nj_snapshot_free, or NULL. */
-NJ_API nj_snapshot *nj_resource_snapshot(const nj_resource *resource);
+NJ_NEW nj_snapshot *nj_resource_snapshot(const nj_resource *resource);
 
 /**
  * Observes a resource. The first observer begins a load.
@@ -4051,7 +4269,7 @@ NJ_API nj_snapshot *nj_resource_snapshot(const nj_resource *resource);
  * @param context passed to `changed`; must stay valid until the observer is freed and a running `changed` has returned
  * @return an observer that the caller frees with nj_resource_observer_free, or NULL: NJ_INVALID_ARGUMENT, NJ_FORKED
  */
-NJ_API nj_resource_observer *nj_resource_observe(nj_resource *resource, nj_resource_fn changed, void *context,
+NJ_NEW nj_resource_observer *nj_resource_observe(nj_resource *resource, nj_resource_fn changed, void *context,
                                                  nj_error **out_error);
 
 /** Frees an observer. The last one cancels the load in progress, unless a reload waits for it. NULL is ignored. */
@@ -4065,13 +4283,13 @@ NJ_API void nj_resource_observer_free(nj_resource_observer *observer);
  * @return a task that the caller releases with nj_task_release; nj_task_cancel ends the wait. NULL: NJ_INVALID_ARGUMENT,
  *         NJ_CLOSED, NJ_FORKED
  */
-NJ_API nj_task *nj_resource_get(nj_resource *resource, nj_resource_done_fn done, void *context, nj_error **out_error);
+NJ_NEW nj_task *nj_resource_get(nj_resource *resource, nj_resource_done_fn done, void *context, nj_error **out_error);
 
 /**
  * Loads the data again, past the cache. The load begins after this call, so the data that `done` receives is not older.
  * Parameters, result and errors are those of nj_resource_get.
  */
-NJ_API nj_task *nj_resource_reload(nj_resource *resource, nj_resource_done_fn done, void *context,
+NJ_NEW nj_task *nj_resource_reload(nj_resource *resource, nj_resource_done_fn done, void *context,
                                    nj_error **out_error);
 
 /**
@@ -4085,7 +4303,7 @@ NJ_API nj_task *nj_resource_reload(nj_resource *resource, nj_resource_done_fn do
  * @return a task that the caller releases with nj_task_release, or NULL: NJ_INVALID_ARGUMENT, NJ_DECODING for the JSON,
  *         NJ_NO_MEMORY, NJ_CLOSED, NJ_FORKED
  */
-NJ_API nj_task *nj_resource_mutate(nj_resource *resource, const nj_request *request, const char *optimistic,
+NJ_NEW nj_task *nj_resource_mutate(nj_resource *resource, const nj_request *request, const char *optimistic,
                                    size_t length, nj_resource_done_fn done, void *context, nj_error **out_error);
 
 /**
@@ -4193,7 +4411,7 @@ typedef enum nj_events_state {
  * @return the stream, or NULL: NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not JSON; NJ_INVALID_REQUEST for invalid
  *         arguments of an endpoint
  */
-NJ_API nj_events *nj_events_new(nj_client *client, const nj_request *request, const char *options, size_t length,
+NJ_NEW nj_events *nj_events_new(nj_client *client, const nj_request *request, const char *options, size_t length,
                                 nj_error **out_error);
 
 /** Closes the stream and its connection. NULL is ignored. */
@@ -4262,7 +4480,7 @@ typedef void (*nj_events_done_fn)(void *context, const nj_error *error);
  * @return a task that the caller releases with nj_task_release (nj_task_cancel closes the stream, and `done` receives
  *         NJ_CANCELLED), or NULL: the errors of nj_events_new; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_task *nj_client_start_events(nj_client *client, const nj_request *request, const char *options, size_t length,
+NJ_NEW nj_task *nj_client_start_events(nj_client *client, const nj_request *request, const char *options, size_t length,
                                        nj_queue *queue, nj_event_fn event, nj_events_done_fn done, void *context,
                                        nj_error **out_error);
 
@@ -4376,7 +4594,7 @@ NJ_API const char *nj_message_data(const nj_message *message, size_t *out_length
  * @return the WebSocket, or NULL: NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not JSON; NJ_INVALID_REQUEST for
  *         another method, a body, or invalid arguments of an endpoint; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_websocket *nj_websocket_new(nj_client *client, const nj_request *request, const char *options, size_t length,
+NJ_NEW nj_websocket *nj_websocket_new(nj_client *client, const nj_request *request, const char *options, size_t length,
                                       nj_error **out_error);
 
 /** The callbacks of nj_client_start_websocket. They are called one at a time, from nj_queue_poll. */
@@ -4407,7 +4625,7 @@ typedef struct nj_websocket_callbacks {
  * @param context   passed to the callbacks unchanged; must stay valid until `done` has returned
  * @return a WebSocket that the caller releases (releasing does not close it), or NULL: the errors of nj_websocket_new
  */
-NJ_API nj_websocket *nj_client_start_websocket(nj_client *client, const nj_request *request, const char *options,
+NJ_NEW nj_websocket *nj_client_start_websocket(nj_client *client, const nj_request *request, const char *options,
                                                size_t length, nj_queue *queue, const nj_websocket_callbacks *callbacks,
                                                void *context, nj_error **out_error);
 
@@ -4514,7 +4732,7 @@ NJ_API nj_websocket_state nj_websocket_get_state(const nj_websocket *socket);
  * Returns the subprotocol that the server has selected for the last connection. NULL if it has selected none, if there
  * was no connection yet, or if `socket` is NULL. The caller frees it with nj_text_free.
  */
-NJ_API char *nj_websocket_subprotocol(const nj_websocket *socket);
+NJ_NEW char *nj_websocket_subprotocol(const nj_websocket *socket);
 
 /**
  * Returns the close code of the last connection that has ended. 1005: the Close frame has no code. 1006: the connection
@@ -4526,13 +4744,13 @@ NJ_API int nj_websocket_close_code(const nj_websocket *socket);
  * Returns the reason in the last Close frame, "" if there is none. The caller frees it with nj_text_free. NULL if
  * `socket` is NULL, and after fork.
  */
-NJ_API char *nj_websocket_close_reason(const nj_websocket *socket);
+NJ_NEW char *nj_websocket_close_reason(const nj_websocket *socket);
 
 /**
  * Returns the changes of the state and their reasons, one per line, at most the last 100. Contains no secret. The caller
  * frees it with nj_text_free. NULL if `socket` is NULL.
  */
-NJ_API char *nj_websocket_explain(const nj_websocket *socket);
+NJ_NEW char *nj_websocket_explain(const nj_websocket *socket);
 
 /* ==================================================================================================================
  * nj_download: downloads to files
@@ -4663,7 +4881,7 @@ NJ_API nj_status nj_client_download(nj_client *client, const nj_request *request
  * @return a download that the caller releases, or NULL: NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not JSON;
  *         NJ_INVALID_REQUEST; NJ_CLOSED; NJ_FORKED. Other errors are reported to `done`.
  */
-NJ_API nj_download *nj_client_start_download(nj_client *client, const nj_request *request, const char *path,
+NJ_NEW nj_download *nj_client_start_download(nj_client *client, const nj_request *request, const char *path,
                                              const char *options, size_t length, nj_queue *queue,
                                              const nj_download_callbacks *callbacks, void *context,
                                              nj_error **out_error);
@@ -4687,7 +4905,7 @@ NJ_API nj_download *nj_client_start_download(nj_client *client, const nj_request
  *         statuses than 200 and 203, and for a Content-Encoding that is not decoded; NJ_INVALID_REQUEST if the request
  *         has a Range field; NJ_DECODING if `options` is not JSON; NJ_CANCELLED; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_download *nj_task_start_download(nj_task *task, const char *path, const char *options, size_t length,
+NJ_NEW nj_download *nj_task_start_download(nj_task *task, const char *path, const char *options, size_t length,
                                            nj_queue *queue, const nj_download_callbacks *callbacks, void *context,
                                            nj_error **out_error);
 
@@ -4724,14 +4942,14 @@ NJ_API bool nj_download_get_file(const nj_download *download, nj_downloaded_file
  * Returns the path of the file, absolute and without symbolic links. The caller frees it with nj_text_free. NULL if the
  * download has not succeeded, if `download` is NULL, and after fork.
  */
-NJ_API char *nj_download_path(const nj_download *download);
+NJ_NEW char *nj_download_path(const nj_download *download);
 
 /**
  * Returns the text for the option `resume` of a later download, which may run in another process. It has the path of the
  * part and the validator, and no secrets. The caller frees it with nj_text_free. NULL if nothing was received, if the
  * content has no strong validator, if `download` is NULL, and after fork.
  */
-NJ_API char *nj_download_resume_state(const nj_download *download);
+NJ_NEW char *nj_download_resume_state(const nj_download *download);
 
 /* ==================================================================================================================
  * nj_upload: uploads of files and streams
@@ -4881,7 +5099,7 @@ NJ_API nj_status nj_client_upload(nj_client *client, const nj_request *request, 
  * @return an upload that the caller releases, or NULL: NJ_INVALID_ARGUMENT; NJ_DECODING if `options` is not JSON;
  *         NJ_INVALID_REQUEST; NJ_CLOSED; NJ_FORKED. Other errors are reported to `done`.
  */
-NJ_API nj_upload *nj_client_start_upload(nj_client *client, const nj_request *request, const char *path,
+NJ_NEW nj_upload *nj_client_start_upload(nj_client *client, const nj_request *request, const char *path,
                                          const char *options, size_t length, nj_queue *queue,
                                          const nj_upload_callbacks *callbacks, void *context, nj_error **out_error);
 
@@ -4929,13 +5147,13 @@ NJ_API bool nj_upload_get_content(const nj_upload *upload, nj_uploaded_content *
  * frees it with nj_text_free. NULL if the server has sent none, if the upload has not succeeded, if `upload` is NULL, and
  * after fork.
  */
-NJ_API char *nj_upload_url(const nj_upload *upload);
+NJ_NEW char *nj_upload_url(const nj_upload *upload);
 
 /**
  * Returns the last response to the upload. The caller releases it with nj_response_release. NULL if it was lost after the
  * server had received the content, if the upload has not succeeded, if `upload` is NULL, and after fork.
  */
-NJ_API nj_response *nj_upload_response(const nj_upload *upload);
+NJ_NEW nj_response *nj_upload_response(const nj_upload *upload);
 
 /**
  * Returns the text for the option `resume` of a later upload, which may run in another process. The caller frees it with
@@ -4943,7 +5161,7 @@ NJ_API nj_response *nj_upload_response(const nj_upload *upload);
  * NULL before the server has created the upload and after it is complete, for streams, put and post, if `upload` is NULL,
  * and after fork.
  */
-NJ_API char *nj_upload_resume_state(const nj_upload *upload);
+NJ_NEW char *nj_upload_resume_state(const nj_upload *upload);
 
 /**
  * Removes a transfer with an id from the client's journal, so that the id can be used for another transfer. Discards its
@@ -5031,7 +5249,7 @@ typedef enum nj_transfer_state {
  * @return NULL with NJ_INVALID_ARGUMENT if `journal` is NULL and the environment variable HOME is not set, or if
  *         `transferd` cannot be executed. The other functions report errors of the journal.
  */
-NJ_API nj_transfers *nj_transfers_new(const char *journal, const char *transferd, nj_error **out_error);
+NJ_NEW nj_transfers *nj_transfers_new(const char *journal, const char *transferd, nj_error **out_error);
 
 /** Frees the object. Transfers continue. NULL is ignored. */
 NJ_API void nj_transfers_free(nj_transfers *transfers);
@@ -5058,20 +5276,20 @@ NJ_API nj_status nj_transfers_wake(nj_transfers *transfers, nj_error **out_error
  *         file does not exist; NJ_TOO_LARGE if the journal is full; for `multipart`, NJ_INVALID_REQUEST if a file cannot
  *         be read, and NJ_CONTENT_CHANGED if one was changed while it was copied
  */
-NJ_API nj_transfer *nj_transfers_start(nj_transfers *transfers, const char *id, const char *json, size_t length,
+NJ_NEW nj_transfer *nj_transfers_start(nj_transfers *transfers, const char *id, const char *json, size_t length,
                                        nj_error **out_error);
 
 /**
  * Returns a transfer, which the caller frees with nj_transfer_free. NULL without an error if there is no transfer with
  * this id. NULL with NJ_STORAGE if the journal cannot be used.
  */
-NJ_API nj_transfer *nj_transfers_get(nj_transfers *transfers, const char *id, nj_error **out_error);
+NJ_NEW nj_transfer *nj_transfers_get(nj_transfers *transfers, const char *id, nj_error **out_error);
 
 /**
  * Returns the transfers in the order in which they were started. The caller frees the list with nj_transfer_list_free.
  * NULL with NJ_STORAGE if the journal cannot be used.
  */
-NJ_API nj_transfer_list *nj_transfers_list(nj_transfers *transfers, nj_error **out_error);
+NJ_NEW nj_transfer_list *nj_transfers_list(nj_transfers *transfers, nj_error **out_error);
 
 /**
  * Waits for the end of a transfer, and blocks this thread meanwhile.
@@ -5081,7 +5299,7 @@ NJ_API nj_transfer_list *nj_transfers_list(nj_transfers *transfers, nj_error **o
  *         transfer that has failed; NJ_CANCELLED; NJ_CONTENT_CHANGED if the transfer is in doubt; NJ_TIMEOUT (the
  *         transfer continues); NJ_INVALID_ARGUMENT if there is no transfer with this id; NJ_STORAGE
  */
-NJ_API nj_transfer *nj_transfers_wait(nj_transfers *transfers, const char *id, double timeout, nj_error **out_error);
+NJ_NEW nj_transfer *nj_transfers_wait(nj_transfers *transfers, const char *id, double timeout, nj_error **out_error);
 
 /**
  * Returns the next transfer that has ended. Blocks this thread until a transfer ends. A paused transfer has not ended.
@@ -5095,7 +5313,7 @@ NJ_API nj_transfer *nj_transfers_wait(nj_transfers *transfers, const char *id, d
  *         no transfer is left: the ends of all transfers were returned. NULL with NJ_TIMEOUT if no transfer has ended in
  *         this time; NULL with NJ_STORAGE if the journal cannot be used
  */
-NJ_API nj_transfer *nj_transfers_next_ended(nj_transfers *transfers, double timeout, nj_error **out_error);
+NJ_NEW nj_transfer *nj_transfers_next_ended(nj_transfers *transfers, double timeout, nj_error **out_error);
 
 /**
  * Pauses a transfer. A paused transfer does not change.
@@ -5140,7 +5358,7 @@ NJ_API nj_status nj_transfers_retry(nj_transfers *transfers, const char *id, nj_
  * @param out_length  receives the length in bytes; may be NULL
  * @return JSON text that the caller frees with nj_text_free; NULL with NJ_STORAGE if the log cannot be read
  */
-NJ_API char *nj_transfers_log_json(nj_transfers *transfers, const char *id, size_t *out_length, nj_error **out_error);
+NJ_NEW char *nj_transfers_log_json(nj_transfers *transfers, const char *id, size_t *out_length, nj_error **out_error);
 
 /**
  * Confirms that the caller has processed the end of a transfer. Removes the transfer and its result, but not its file.
@@ -5276,7 +5494,7 @@ typedef void (*nj_outbox_fn)(void *context, const nj_outbox_entry *entry);
  * @return an outbox, owned by the caller. NULL on failure: NJ_INVALID_ARGUMENT, also for an ephemeral client and if the
  *         journal has no path; NJ_DECODING if the options are not JSON; NJ_CLOSED; NJ_FORKED
  */
-NJ_API nj_outbox *nj_outbox_new(nj_client *client, const char *options, size_t length, nj_queue *queue,
+NJ_NEW nj_outbox *nj_outbox_new(nj_client *client, const char *options, size_t length, nj_queue *queue,
                                 nj_outbox_fn changed, void *context, nj_error **out_error);
 
 /**
@@ -5305,11 +5523,11 @@ NJ_API void nj_outbox_free(nj_outbox *outbox);
  *         id belongs to another write; NJ_TOO_LARGE if a limit is reached, which the message names; NJ_INVALID_URL;
  *         NJ_STORAGE; NJ_FORKED
  */
-NJ_API nj_outbox_entry *nj_outbox_record(nj_outbox *outbox, const nj_request *request, const char *options, size_t length,
+NJ_NEW nj_outbox_entry *nj_outbox_record(nj_outbox *outbox, const nj_request *request, const char *options, size_t length,
                                          nj_error **out_error);
 
 /** Returns an entry, owned by the caller. NULL if there is none with this id; NULL with NJ_STORAGE on failure. */
-NJ_API nj_outbox_entry *nj_outbox_get(nj_outbox *outbox, const char *id, nj_error **out_error);
+NJ_NEW nj_outbox_entry *nj_outbox_get(nj_outbox *outbox, const char *id, nj_error **out_error);
 
 /**
  * Returns the entries in the order in which they were recorded: a JSON array of the objects of nj_outbox_entry_json.
@@ -5317,7 +5535,7 @@ NJ_API nj_outbox_entry *nj_outbox_get(nj_outbox *outbox, const char *id, nj_erro
  * @param out_length  receives the length in bytes; may be NULL
  * @return JSON text that the caller frees with nj_text_free; NULL with NJ_STORAGE on failure
  */
-NJ_API char *nj_outbox_list_json(nj_outbox *outbox, size_t *out_length, nj_error **out_error);
+NJ_NEW char *nj_outbox_list_json(nj_outbox *outbox, size_t *out_length, nj_error **out_error);
 
 /**
  * Waits until an entry is done, and blocks meanwhile. If the client has callbacks, another thread must poll the queue.
@@ -5326,7 +5544,7 @@ NJ_API char *nj_outbox_list_json(nj_outbox *outbox, size_t *out_length, nj_error
  * @return the entry, owned by the caller. NULL on failure: the error of an entry that is held; NJ_TIMEOUT, after which
  *         the entry is still sent; NJ_INVALID_ARGUMENT if there is no entry with this id; NJ_STORAGE; NJ_FORKED
  */
-NJ_API nj_outbox_entry *nj_outbox_wait(nj_outbox *outbox, const char *id, double timeout, nj_error **out_error);
+NJ_NEW nj_outbox_entry *nj_outbox_wait(nj_outbox *outbox, const char *id, double timeout, nj_error **out_error);
 
 /**
  * Sends an entry that is held again, with the same body and If-Match. The idempotency key is also the same if an earlier
@@ -5435,7 +5653,7 @@ NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry);
  *               (nj_config_set_log); without a log, to standard error, or nowhere in a sandbox.
  * @return never NULL
  */
-NJ_API nj_script *nj_script_new(nj_client *client);
+NJ_NEW nj_script *nj_script_new(nj_client *client);
 
 /**
  * Frees a script. Must not be called from inside a function that the script has called. A run that nj_script_start_run or
@@ -5603,7 +5821,7 @@ typedef void (*nj_script_done_fn)(void *context, nj_task *task, const char *resu
  * @return a task owned by the caller (release it with nj_task_release; releasing does not cancel), or NULL with
  *         NJ_REENTRANT; NJ_CLOSED if the queue is being freed; NJ_INVALID_ARGUMENT; NJ_FORKED
  */
-NJ_API nj_task *nj_script_start_run(nj_script *script, const char *source, size_t length, const char *name,
+NJ_NEW nj_task *nj_script_start_run(nj_script *script, const char *source, size_t length, const char *name,
                                     nj_queue *queue, nj_script_done_fn done, void *context, nj_error **out_error);
 
 /**
@@ -5613,7 +5831,7 @@ NJ_API nj_task *nj_script_start_run(nj_script *script, const char *source, size_
  * @param arguments as for nj_script_invoke; copied
  * @return as for nj_script_start_run; NULL also with NJ_DECODING or NJ_TOO_LARGE, as for nj_script_invoke
  */
-NJ_API nj_task *nj_script_start_invoke(nj_script *script, const char *function, const char *arguments, size_t length,
+NJ_NEW nj_task *nj_script_start_invoke(nj_script *script, const char *function, const char *arguments, size_t length,
                                        nj_queue *queue, nj_script_done_fn done, void *context, nj_error **out_error);
 
 /**
@@ -5653,7 +5871,7 @@ NJ_API nj_status nj_script_set_json(nj_script *script, const char *name, const c
  *         JSON cannot represent the value, or if a limit is reached; NJ_INVALID_ARGUMENT as for nj_script_set_json;
  *         NJ_FORKED
  */
-NJ_API char *nj_script_get_json(nj_script *script, const char *name, nj_error **out_error);
+NJ_NEW char *nj_script_get_json(nj_script *script, const char *name, nj_error **out_error);
 
 /**
  * A host function that scripts call. Runs inside nj_script_run, or inside nj_queue_poll if the run was started without
@@ -5760,7 +5978,7 @@ NJ_API void nj_script_call_fail(nj_script_call *call, const char *message);
  *
  * @return a reply owned by the caller; NULL if the call was deferred before, or if `call` is NULL
  */
-NJ_API nj_script_reply *nj_script_call_defer(nj_script_call *call);
+NJ_NEW nj_script_reply *nj_script_call_defer(nj_script_call *call);
 
 /* ==================================================================================================================
  * nj_script_reply: the result of a deferred call of a host function

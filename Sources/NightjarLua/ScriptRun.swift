@@ -105,8 +105,7 @@ final class ScriptRun: @unchecked Sendable {
         engine = nil
         script.end()
         self.script.withLock { $0 = nil }
-        work.end()
-        finished(work, result)
+        work.end { finished(work, result) }
     }
 }
 

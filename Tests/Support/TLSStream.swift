@@ -141,7 +141,13 @@ final class TLSStream: PeerStream {
         }
     }
 
-    deinit { try? thread.run { ownedChannel = nil } }
+    deinit {
+        try? thread.run {
+            // The handlers of an open channel retain one another.
+            _ = try? ownedChannel?.finish(acceptAlreadyClosed: true)
+            ownedChannel = nil
+        }
+    }
 
     private var channel: EmbeddedChannel {
         guard let ownedChannel else { preconditionFailure("the stream was released") }

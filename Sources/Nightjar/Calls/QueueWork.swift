@@ -20,10 +20,16 @@ package final class QueueWork: ClientWork, @unchecked Sendable {
     }
 
     /// Ends the work. Called once, in an event of the queue.
-    package func end() {
+    ///
+    /// - Parameter completion: The completion callback of the work.
+    package func end(_ completion: () -> Void = {}) {
         hasFinished.store(true, ordering: .releasing)
         queue.forget(self)
+        completion()
+        markDelivered()
     }
+
+    override var completionQueue: CompletionQueue? { queue }
 
     public override func cancel() {
         guard !isFinished, !wasCancelled.exchange(true, ordering: .acquiringAndReleasing) else { return }

@@ -39,6 +39,18 @@ static void finish(nj_queue *queue, outcome *outcome) {
   CHECK(outcome->count == 1);
 }
 
+static void a_run_is_awaited(void) {
+  nj_queue *queue = nj_queue_new();
+  nj_script *script = nj_script_new(NULL);
+  outcome outcome = {0};
+  nj_task *task = start(script, "require('nightjar').sleep(0.05) return 7", queue, &outcome);
+  CHECK(nj_task_wait(task, 60, NULL) == NJ_OK && outcome.count == 1);
+  CHECK_TEXT(outcome.text, "[7]");
+  nj_task_release(task);
+  nj_script_free(script);
+  nj_queue_free(queue);
+}
+
 /* Runs a chunk on the queue and compares the end. */
 static void ends(nj_script *script, nj_queue *queue, const char *source, nj_status status, const char *text) {
   outcome outcome = {0};
@@ -384,6 +396,7 @@ static void null_is_rejected(void) {
 int main(int argc, char **argv) {
   if (argc != 2) return 2;
   runs_end_in_the_queue(argv[1]);
+  a_run_is_awaited();
   polls_do_not_block();
   runs_are_cancelled();
   runs_have_limits();
