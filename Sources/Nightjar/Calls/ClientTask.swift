@@ -373,7 +373,8 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         let part =
             handlers.provideBody?(self, maximum)
             ?? .failed("the request has a streamed body but no body callback")
-        client.submit(.bodyPart(self, part))
+        // Without a queue, this is the loop. WebSockets often have nothing to send.
+        if queue == nil, case .later = part { call?.feed?.send(part) } else { client.submit(.bodyPart(self, part)) }
     }
 }
 

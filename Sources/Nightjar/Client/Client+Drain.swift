@@ -46,19 +46,9 @@ extension Client {
     ///
     /// - Throws: `timeout`, after which the rest is cancelled; `cancelled`; `closed`; `forked`.
     public func drain(within timeout: Duration?) async throws(NightjarError) {
-        let pending = Pending<ClientOperation>()
-        let result: Result<Void, NightjarError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                do throws(NightjarError) {
-                    pending.set(try drain(within: timeout, on: nil) { continuation.resume(returning: $0) })
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
-        } onCancel: {
-            pending.cancel()
+        defer { close() }
+        try await finish { (finished) throws(NightjarError) in
+            try drain(within: timeout, on: nil, finished: finished)
         }
-        close()
-        try result.get()
     }
 }

@@ -22,14 +22,13 @@ extension Client {
     }
 
     /// Logs out: removes the token, also from the store, the cached responses of this login and, if requested, its
-    /// cookies. Until a new login,
-    /// calls that need the token fail with `unauthorized`. If the login has a store, this also applies to other clients
-    /// that use the store, and after a restart. Passwords and client certificates that the challenge callback has
-    /// provided are forgotten.
+    /// cookies. Until a new login, calls that need the token fail with `unauthorized`. If the login has a store, this
+    /// also applies to other clients that use the store, and after a restart. Passwords and client certificates that the
+    /// challenge callback has provided are forgotten.
     ///
     /// The client is logged out when this function returns. `finished` is called when the store, the cache on disk and
-    /// the cookie file have been changed. If a change fails, `finished` receives the error `storage`, and another client may still use
-    /// the login. ``close()`` waits for the store.
+    /// the cookie file have been changed. If a change fails, `finished` receives the error `storage`, and another client
+    /// may still use the login. ``close()`` waits for the store.
     ///
     /// - Parameters:
     ///   - scheme: The security scheme of the login, if the client has several logins. Nil: the only login.
@@ -88,18 +87,18 @@ extension Client {
         try wait(on: queue) { outcome.withLock { $0 } }.get()
     }
 
-    /// Logs out as ``logOut(scheme:on:finished:)`` does, and waits until the logout is complete. Cancelling the Swift task
-    /// ends the wait and does not undo the logout.
+    /// Logs out as ``logOut(scheme:clearingCookies:on:finished:)`` does, and waits until the logout is complete.
+    /// Cancelling the Swift task ends the wait and does not undo the logout.
     ///
     /// - Throws: Also the errors that `finished` receives, such as `storage`; `cancelled`.
-    public func logOut(scheme: String? = nil) async throws(NightjarError) {
+    public func logOut(scheme: String? = nil, clearingCookies: Bool = false) async throws(NightjarError) {
         try await finish { (finished) throws(NightjarError) in
-            try logOut(scheme: scheme, on: nil, finished: finished)
+            try logOut(scheme: scheme, clearingCookies: clearingCookies, on: nil, finished: finished)
         }
     }
 
     /// Waits until an operation has ended. Cancelling the Swift task cancels the operation.
-    private func finish(
+    func finish(
         _ start: (_ finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void) throws(NightjarError)
             -> ClientOperation
     ) async throws(NightjarError) {
