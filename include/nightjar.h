@@ -2473,12 +2473,15 @@ NJ_API void nj_canceller_free(nj_canceller *canceller);
  * NJ_CANCELLED. Later ones end so at once. Does nothing the second time, and if `canceller` is NULL.
  *
  * @code
- *     static void fetch(nj_client *client, nj_canceller *canceller, nj_error **error) {
+ *     static void fetch(nj_client *client, nj_error **error) {
+ *       nj_canceller *canceller = nj_canceller_new();
  *       nj_request *request = nj_request_new("GET", "/v1/articles");
  *       nj_request_set_canceller(request, canceller);
- *       nj_response *response = nj_client_send(client, request, error); // another thread calls nj_canceller_cancel
+ *       // Another thread can call nj_canceller_cancel(canceller) while nj_client_send blocks.
+ *       nj_response *response = nj_client_send(client, request, error);
  *       nj_response_release(response);
  *       nj_request_free(request);
+ *       nj_canceller_free(canceller);
  *     }
  * @endcode
  */

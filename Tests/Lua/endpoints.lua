@@ -221,7 +221,9 @@ definitions:
   os.remove(path)
   t:equal(api.endpoints.read { id = 1 }.json.id, 1)
   t:equal(api.endpoints.search { tags = { "a", "b" } }.url:match "%?.*$", "?tags=a%7Cb")
-  t:equal(api.endpoints.write { json = { title = "Hello", body = "World", author_id = 1 } }.status, 201)
+  local written = api.endpoints.write { json = { title = "Hello", body = "World", author_id = 1 } }
+  t:equal(written.status, 201)
+  t:equal(api:delete(origin .. "/v1/articles/" .. written.json.id).status, 204)
   refused('endpoint "write": the body at "/title" must be a string, found nothing', function()
     api.endpoints.write { json = { body = "World" } }
   end)

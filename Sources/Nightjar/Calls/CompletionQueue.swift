@@ -162,9 +162,10 @@ public final class CompletionQueue: @unchecked Sendable {
                     .reentrant, "a callback of a queue cannot wait for a task of the same queue; return from it first")
             }
             let left = deadline.map { max(ContinuousClock.now.duration(to: $0), .zero) }
-            let (count, mustDrain) = runEvents(timeout: left, endsWithQueue: false, until: isDone)
+            let mustDrain = runEvents(timeout: left, endsWithQueue: false, until: isDone).mustDrain
             if mustDrain { drain() }
-            if count == 0, left == .zero { return isDone() }
+            // The events of other tasks do not extend the wait.
+            if left == .zero { return isDone() }
         }
         return true
     }
