@@ -72,7 +72,7 @@ import Testing
         let task = try client.start(
             Request(.get, "/"), on: queue, TaskHandlers { _, outcome in result.withLock { $0 = outcome } })
         #expect(kind { try client.drainBlocking(within: .milliseconds(50)) } == .timeout)
-        try task.waitBlocking(timeout: .seconds(10))
+        try task.waitBlocking(timeout: longTimeout)
         #expect(kind { _ = try result.withLock { try $0?.get() } } == .cancelled)
     }
 
@@ -84,7 +84,7 @@ import Testing
         let result = Mutex<Result<Void, NightjarError>?>(nil)
         let drain = try client.drain(within: nil, on: queue) { outcome in result.withLock { $0 = outcome } }
         drain.cancel()
-        try drain.waitBlocking(timeout: .seconds(10))
+        try drain.waitBlocking(timeout: longTimeout)
         #expect(kind { try result.withLock { try $0?.get() } } == .cancelled)
         #expect(kind { _ = try client.sendBlocking(Request(.get, "/")) } == .closed)
         client.close()
@@ -117,8 +117,8 @@ import Testing
             result.withLock { $0 = outcome.map { _ in } }
         }
         while peer.requests.isEmpty { queue.poll(timeout: .milliseconds(1)) }
-        let drain = try client.drain(within: .seconds(60), on: queue) { _ in }
-        try drain.waitBlocking(timeout: .seconds(60))
+        let drain = try client.drain(within: longTimeout, on: queue) { _ in }
+        try drain.waitBlocking(timeout: longTimeout)
         #expect(kind { try result.withLock { try $0?.get() } } == nil && result.withLock { $0 != nil })
     }
 }

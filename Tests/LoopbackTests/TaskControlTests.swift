@@ -86,7 +86,7 @@ import Testing
         let late = #expect(throws: NightjarError.self) { try task.waitBlocking(timeout: .milliseconds(30)) }
         #expect(late?.kind == .timeout && events.text == "")
         latch.open()
-        try task.waitBlocking(timeout: .seconds(30))
+        try task.waitBlocking(timeout: longTimeout)
         #expect(events.text == "end" && events.error == nil)
     }
 
@@ -103,8 +103,8 @@ import Testing
                     kinds.withLock { $0.append(error.kind) }
                 }
             })
-        try task.waitBlocking(timeout: .seconds(30))
-        try other.waitBlocking(timeout: .seconds(30))
+        try task.waitBlocking(timeout: longTimeout)
+        try other.waitBlocking(timeout: longTimeout)
         #expect(kinds.withLock { $0 } == [.reentrant])
         let unqueued = try client.start(Request(.get, "/"), on: nil, TaskHandlers { _, _ in })
         let error = #expect(throws: NightjarError.self) { try unqueued.waitBlocking(timeout: nil) }
@@ -161,7 +161,7 @@ import Testing
         queue.poll(timeout: .milliseconds(50))
         #expect(events.text == "head")
         task.resume()
-        try task.waitBlocking(timeout: .seconds(30))
+        try task.waitBlocking(timeout: longTimeout)
         #expect(events.body == "0123456789" && events.text.hasSuffix("end") && events.error == nil)
     }
 
@@ -206,7 +206,9 @@ import Testing
                 .send(Bytes([UInt8](repeating: 120, count: size))),
             ]
         ])
-        let client = try client(of: peer) { $0.timeouts.idle = .milliseconds(200) }
+        let client = try client(of: peer) {
+            $0.timeouts = Timeouts(connect: longTimeout, idle: .seconds(3), total: longTimeout)
+        }
         let queue = CompletionQueue()
         let received = Counter()
         var handlers = TaskHandlers { _, _ in }
@@ -215,24 +217,24 @@ import Testing
         let task = try client.start(Request(.get, "/"), on: queue, handlers)
         // Longer than the idle timeout, which does not run.
         let start = ContinuousClock.now
-        while ContinuousClock.now - start < .milliseconds(500) { queue.poll(timeout: .milliseconds(50)) }
+        while ContinuousClock.now - start < .milliseconds(3500) { queue.poll(timeout: .milliseconds(50)) }
         let early = received.value
         #expect(!task.isFinished && early == 0)
         task.resume()
-        try task.waitBlocking(timeout: .seconds(30))
+        try task.waitBlocking(timeout: longTimeout)
         let total = received.value
         #expect(total == size)
     }
 
     @Test func collectedResponseIsPaused() throws {
-        let size = 32 << 20
+        let size = 16 << 20
         let peer = try ScriptedPeer([
             [
                 .expectRequest, .send(Bytes(Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8))),
                 .send(Bytes([UInt8](repeating: 120, count: size))),
             ]
         ])
-        let client = try client(of: peer)
+        let client = try client(of: peer) { $0.timeouts = .long }
         let queue = CompletionQueue()
         let events = Events()
         let task = try client.start(Request(.get, "/"), on: queue, events.collecting)
@@ -241,7 +243,7 @@ import Testing
         while ContinuousClock.now - start < .milliseconds(300) { queue.poll(timeout: .milliseconds(50)) }
         #expect(!task.isFinished)
         task.resume()
-        try task.waitBlocking(timeout: .seconds(30))
+        try task.waitBlocking(timeout: longTimeout)
         let response = try events.result.withLock { try $0?.get() }
         #expect(response?.body.readableBytes == size)
     }
@@ -256,7 +258,7 @@ import Testing
         let task = try client.start(Request(.get, "/"), on: queue, events.handlers { $0.pause() })
         poll(queue) { events.text == "head" && (!isComplete || task.isFinished) }
         task.cancel()
-        try task.waitBlocking(timeout: .seconds(30))
+        try task.waitBlocking(timeout: longTimeout)
         #expect(events.text == "head end" && events.error == .cancelled)
         task.pause()
         task.resume()
@@ -277,7 +279,7 @@ import Testing
         let task = try client.start(Request(.get, "/"), on: queue, events.handlers { $0.pause() })
         poll(queue) { events.text == "head" }
         latch.open()
-        try task.waitBlocking(timeout: .seconds(30))
+        try task.waitBlocking(timeout: longTimeout)
         #expect(events.body == "01" && events.error == .connectionLost)
     }
 
@@ -321,7 +323,7 @@ import Testing
             return .later
         }
         if isEarly {
-            try task.waitBlocking(timeout: .seconds(30))
+            try task.waitBlocking(timeout: longTimeout)
         } else {
             let start = ContinuousClock.now
             while events.text.isEmpty, ContinuousClock.now - start < .seconds(30) {
@@ -355,7 +357,7 @@ import Testing
             return index < 4 ? .bytes(ByteBuffer(string: "\(index)")) : .end
         }
         let task = try client.start(request, on: CompletionQueue(), handlers)
-        try task.waitBlocking(timeout: .seconds(30))
+        try task.waitBlocking(timeout: longTimeout)
         #expect(peer.requests.map(\.body) == [Array("0123".utf8), Array("0123".utf8)] && events.error == nil)
     }
 
@@ -398,7 +400,7 @@ import Testing
         let events = (0..<5).map { _ in Events() }
         let tasks = try events.map { try silent.start(request, on: queue, $0.collecting) }
         canceller.cancel()
-        for task in tasks { try task.waitBlocking(timeout: .seconds(30)) }
+        for task in tasks { try task.waitBlocking(timeout: longTimeout) }
         #expect(events.allSatisfy { $0.error == .cancelled })
     }
 }

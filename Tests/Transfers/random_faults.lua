@@ -103,7 +103,9 @@ local function problem(path, query, class, err, log)
   -- The bytes of responses that violate a rule are lost, and those before a request that starts over.
   local starts, bytes, has_start = 1, 0, false
   for _, request in ipairs(log.requests) do
-    if has_start and request.start == 0 then starts = starts + 1 end
+    -- A server whose content has changed sends the whole content instead of a range.
+    local is_whole = request.status == 200 and bytes > 0
+    if request.start == 0 and (has_start or is_whole) then starts = starts + 1 end
     -- A reset discards the bytes that the server has written and the system has not sent.
     local is_lost = request.fault == "reset" and class == "connection"
     has_start = has_start or request.start == 0 and request.body_bytes > 0 and not is_lost
