@@ -170,10 +170,12 @@ final class Caller: ExchangeReceiver {
         require(kind != .upgrade || state != .waiting, "the body is requested before the upgrade")
         partIsRequested = true
         bodyWasRequested = true
+        // A server may allow two gigabytes.
+        let isAtEnd = sentBytes >= 300_000
         switch behaviour.onNeed {
-        case 1: send(min(maximum, 1000))
+        case 1: if isAtEnd { endBody() } else { send(min(maximum, 1000)) }
         case 2: endBody()
-        case 3: if sentBytes < 300_000 { send(maximum) } else { endBody() }
+        case 3: if isAtEnd { endBody() } else { send(maximum) }
         default: break
         }
     }
