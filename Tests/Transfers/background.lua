@@ -61,7 +61,8 @@ end
 local function wait_until(condition, pause)
   local start = nightjar.time.monotonic()
   while not condition() do
-    assert(nightjar.time.monotonic() - start < 30, "the condition does not become true")
+    -- Two attempts with their retries can take half a minute.
+    assert(nightjar.time.monotonic() - start < 120, "the condition does not become true")
     nightjar.sleep(pause or 0.02)
   end
 end
