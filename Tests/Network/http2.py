@@ -7,12 +7,14 @@ The server is nghttpd, whose log has the frames.
 """
 
 import os
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
-from namespaces import Network, Script, check, clock, finish, SERVER4, PORT
+from namespaces import ENVIRONMENT, Network, Script, check, clock, finish, SERVER4, PORT
 
 URL = f"http://{SERVER4}:{PORT + 1}/file"
 # Prints the address of the client's interface, the stream, and whether the connection was reused.
@@ -52,6 +54,49 @@ class Server:
         self.folder.cleanup()
 
 
+class SlowBus:
+    """A D-Bus socket whose server does not respond for some time."""
+
+    def __init__(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = f"{self.folder.name}/bus"
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(self.path)
+        self.socket.listen()
+        self.connections = []
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                connection, _ = self.socket.accept()
+            except OSError:
+                return
+            self.connections.append(connection)
+            threading.Timer(0.7, connection.close).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.socket.close()
+        self.folder.cleanup()
+
+
+def change_at_start():
+    """The network changes while the client connects to the bus, before it has reported the first status."""
+    with Network() as network, Server(network) as server, SlowBus() as bus:
+        network.connect()
+        script = Script(network, CALLS, URL, environment=ENVIRONMENT | {"DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={bus.path}"})
+        script.line(), script.line()
+        network.client_ip("addr add 10.77.0.9/24 dev c0")
+        time.sleep(2.5)
+        script.go()
+        line = script.line()
+        check("a change at the start is noticed", server.frames().count("recv PING frame") == 1, line, server.frames())
+        check("the client has used the bus", bus.connections != [])
+
+
 def changes():
     with Network() as network, Server(network) as server:
         network.connect()
@@ -59,7 +104,6 @@ def changes():
         first, second = script.line(), script.line()
         check("streams share a connection", (first, second) == ("hello\t1\tfalse", "hello\t3\ttrue"), first, second)
         check("no PING is sent without a reason", "recv PING frame" not in server.frames(), server.frames())
-        time.sleep(0.5)  # on a slow machine, the client may not yet observe the network
         network.client_ip("addr add 10.77.0.9/24 dev c0")  # a change that does not concern the connection
         time.sleep(1.5)
         script.go()
@@ -90,6 +134,7 @@ def long_idle():
 
 
 changes()
+change_at_start()
 if "--long" in sys.argv:
     long_idle()
 finish()

@@ -11,6 +11,9 @@ final class MonitorThread: @unchecked Sendable {
     private let alarm: CInt
     // On the thread:
     private var socket: NetlinkSocket?
+    /// The tables at the start, until the thread has reported them. The socket receives all later changes, so that none is
+    /// lost while the thread starts.
+    private var firstTables: NetworkTables?
     private var clockWatch: CInt
     private var services = NetworkServices()
     private var connectivity = Connectivity()
@@ -34,6 +37,7 @@ final class MonitorThread: @unchecked Sendable {
         self.owner = owner
         self.alarm = alarm
         socket = NetlinkSocket(notifies: true)
+        firstTables = socket == nil ? nil : NetlinkSocket.readTables()
         clockWatch = cns_clock_watch_open()
     }
 
@@ -68,7 +72,7 @@ final class MonitorThread: @unchecked Sendable {
 
     private func run() {
         services.connect()
-        let status = connectivity.started(socket == nil ? nil : NetlinkSocket.readTables(), services.state)
+        let status = connectivity.started(firstTables.take(), services.state)
         owner.report(NetworkChange(status, pathChanged: false), from: self)
         while true {
             switch owner.instruction(for: self) {
