@@ -82,47 +82,43 @@ extension Engine {
 
     static let closedClient = NightjarError(.invalidArgument, "the client is closed")
 
-    // MARK: Logins
+    // MARK: Logins, logouts and drains
 
     func logIn(_ client: Client, _ scheme: String?, for wait: OpaquePointer) throws(NightjarError) -> Future {
-        let future = Future(wait: wait)
-        future.operation = try client.logIn(
-            scheme: scheme, on: queue,
-            prompt: { [self] prompt in
+        try begin(for: wait) { (future, finished) throws(NightjarError) in
+            let prompt: @Sendable (LoginPrompt) -> Void = { [self] prompt in
                 future.show(prompt)
                 notify(future)
-            },
-            finished: { [self] result in
-                forget(future)
-                future.operation = nil
-                future.endLogin(result)
-                notify(future)
-            })
-        add(future)
-        return future
+            }
+            return try client.logIn(scheme: scheme, on: queue, prompt: prompt, finished: finished)
+        }
     }
 
     func logOut(
         _ client: Client, _ scheme: String?, clearingCookies: Bool, for wait: OpaquePointer
     ) throws(NightjarError) -> Future {
-        let future = Future(wait: wait)
-        future.operation = try client.logOut(scheme: scheme, clearingCookies: clearingCookies, on: queue) {
-            [self] result in
-            forget(future)
-            future.operation = nil
-            future.endLogin(result)
-            notify(future)
+        try begin(for: wait) { (_, finished) throws(NightjarError) in
+            try client.logOut(scheme: scheme, clearingCookies: clearingCookies, on: queue, finished: finished)
         }
-        add(future)
-        return future
     }
 
     func drain(_ client: Client, within limit: Duration?, for wait: OpaquePointer) throws(NightjarError) -> Future {
+        try begin(for: wait) { (_, finished) throws(NightjarError) in
+            try client.drain(within: limit, on: queue, finished: finished)
+        }
+    }
+
+    /// Starts an operation without a result, and returns the future of its end.
+    private func begin(
+        for wait: OpaquePointer,
+        _ start: (Future, @escaping @Sendable (Result<Void, NightjarError>) -> Void) throws(NightjarError)
+            -> ClientOperation
+    ) throws(NightjarError) -> Future {
         let future = Future(wait: wait)
-        future.operation = try client.drain(within: limit, on: queue) { [self] result in
+        future.operation = try start(future) { [self] result in
             forget(future)
             future.operation = nil
-            future.endLogin(result)
+            future.endOperation(result)
             notify(future)
         }
         add(future)

@@ -120,8 +120,8 @@ final class Future: @unchecked Sendable {
         forget([NJL_PROMPT_URL, NJL_PROMPT_CODE, NJL_PROMPT_PAGE, NJL_PROMPT_COMPLETE_PAGE])
     }
 
-    /// Ends the outcome of a login or logout, which has no response.
-    func endLogin(_ end: Result<Void, NightjarError>) {
+    /// Ends the outcome of an operation without a response.
+    func endOperation(_ end: Result<Void, NightjarError>) {
         hasPrompt = false
         if case .failure(let error) = end { result = .failure(error) }
     }

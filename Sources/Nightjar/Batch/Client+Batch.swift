@@ -83,25 +83,14 @@ extension Client {
         _ requests: [Request], concurrency: Int, collectsErrors: Bool
     ) async throws(NightjarError) -> (end: Result<Void, NightjarError>, collected: BatchResults) {
         let collected = BatchResults(requests.count)
-        let pending = Pending<Batch>()
         let calls = requests.map { BatchCall($0) }
-        let end: Result<Result<Void, NightjarError>, NightjarError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let handlers = BatchHandlers(ended: { collected.keep($3, at: $1) }) {
-                    continuation.resume(returning: .success($1))
-                }
-                do throws(NightjarError) {
-                    let batch = try makeBatch(calls, concurrency, collectsErrors, on: nil, handlers)
-                    pending.set(batch)
-                    batch.proceed(delivers: true)
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
-        } onCancel: {
-            pending.cancel()
+        let end: Result<Void, NightjarError> = try await outcome { (finished) throws(NightjarError) in
+            let handlers = BatchHandlers(ended: { collected.keep($3, at: $1) }) { finished(.success($1)) }
+            let batch = try makeBatch(calls, concurrency, collectsErrors, on: nil, handlers)
+            batch.proceed(delivers: true)
+            return batch
         }
-        return (try end.get(), collected)
+        return (end, collected)
     }
 
     private func runBlocking(

@@ -58,13 +58,13 @@ extension Call: ExchangeReceiver {
             loop.post(.head(task, response), to: task.queue)
         }
         self.head = head
-        if loop.drains { endIfEndless() }
+        if loop.operations.drains { endIfEndless() }
     }
 
     /// Ends an event stream, because the client drains.
     func endIfEndless() {
         guard head?.isEventStream == true else { return }
-        finish(.failure(NightjarError(.closed, "the event stream ended because the client drains")))
+        finish(.failure(NightjarError(.closed, "the event stream ended because the client is draining")))
     }
 
     func exchangeReceived(body: ByteBuffer) {

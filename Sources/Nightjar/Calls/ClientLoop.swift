@@ -8,25 +8,6 @@ import Synchronization
 ///
 /// Members are used on the loop only, unless their comment or the comment above their section names other threads.
 final class ClientLoop: @unchecked Sendable {
-    enum Message {
-        case start(ClientTask)
-        case begin(ClientOperation)
-        case cancel(ClientTask)
-        case resume(ClientTask)
-        // Indirect, because messages are copied often.
-        indirect case bodyPart(ClientTask, TaskHandlers.BodyPart)
-        case rewound(ClientTask)
-        /// A log line.
-        indirect case note(LogSink.Level, String)
-        /// The caller's response to a ``DecisionRequest``.
-        indirect case decided(ClientTask, any Sendable)
-        /// A closure to run on the loop.
-        case run(@Sendable () -> Void)
-        case close
-        /// Replaces a message that has been taken from the inbox.
-        case nothing
-    }
-
     private let thread: LoopThread
     private let forkGeneration = Fork.generation
     /// Whether the loop belongs to the parent of this forked process.
@@ -66,12 +47,8 @@ final class ClientLoop: @unchecked Sendable {
     /// Threads for processor-intensive work, so that file operations do not wait for it.
     let checkers: WorkerThreads
     private var spareInbox: [Message] = []
-    private var calls: [Call] = []
-    private var operations: [ObjectIdentifier: ClientOperation] = [:]
-    /// Whether the client drains, on the loop.
-    private(set) var drains = false
-    /// Called when nothing is in flight any more.
-    private var drained: [() -> Void] = []
+    private(set) var calls: [Call] = []
+    var operations = OperationRegistry()
     /// Callbacks of pending work other than calls. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
     /// Callbacks of resources, which are called after writes.
@@ -143,6 +120,9 @@ final class ClientLoop: @unchecked Sendable {
 
     /// Whether new calls and operations are accepted. Any thread.
     var acceptsWork: Bool { monitor.withLock { !isClosed && !isDraining } }
+
+    /// Rejects new calls and operations from now on. Any thread.
+    func rejectNewWork() { monitor.withLock { isDraining = true } }
 
     /// The operations in flight start their calls on the loop.
     private func rejectsWhileDraining(_ message: borrowing Message) -> Bool {
@@ -223,7 +203,7 @@ final class ClientLoop: @unchecked Sendable {
         let waiting = listeners
         listeners = [:]
         for notify in waiting.values { notify() }
-        for operation in operations.values { operation.clientClosed() }
+        for operation in operations.all { operation.clientClosed() }
         guard mustFinish else { return shutDown() }
         after(ClientLoop.closeGracePeriod) { self.shutDown() }
     }
@@ -299,35 +279,7 @@ final class ClientLoop: @unchecked Sendable {
             calls[call.place] = last
             last.place = call.place
         }
-        if !drained.isEmpty { checkDrained() }
-    }
-
-    // MARK: Operations, on the loop
-
-    /// Registers an operation until ``forget(_:)``.
-    func take(_ operation: ClientOperation) { operations[ObjectIdentifier(operation)] = operation }
-
-    func forget(_ operation: ClientOperation) {
-        operations[ObjectIdentifier(operation)] = nil
         checkDrained()
-    }
-
-    /// Rejects new work from now on, and calls `body` once when nothing is in flight.
-    func drain(_ body: @escaping () -> Void) {
-        monitor.withLock { isDraining = true }
-        drains = true
-        drained.append(body)
-        for operation in operations.values { operation.clientDrains() }
-        for call in calls { call.endIfEndless() }
-        checkDrained()
-    }
-
-    /// Reports that nothing is in flight, if the client drains.
-    func checkDrained() {
-        guard !drained.isEmpty, calls.isEmpty, !operations.values.contains(where: \.isInFlight) else { return }
-        let waiting = drained
-        drained = []
-        for notify in waiting { notify() }
     }
 
     /// Calls `body` at most once, when the client is closed, unless ``removeCloseListener(_:)`` is called first.
@@ -375,24 +327,6 @@ final class ClientLoop: @unchecked Sendable {
 
     private func sendOutbox() {
         if !outbox.isEmpty { outboxQueue?.post(&outbox) }
-    }
-
-    /// Writes a log line.
-    func note(_ level: LogSink.Level, _ message: String) {
-        guard let log, log.level >= level else { return }
-        let line = LogSink.Line(level: level, message: message)
-        if log.admits(line) { post(.run { log.deliver(line) }, to: log.queue) }
-    }
-
-    /// Writes a log line while or after the client is closed. Called on the closing thread or on the thread of the disk
-    /// cache.
-    func noteAtEnd(_ level: LogSink.Level, _ message: String) {
-        guard let log, log.level >= level else { return }
-        let line = LogSink.Line(level: level, message: message)
-        guard log.admits(line) else { return }
-        guard let queue = log.queue else { return log.deliver(line) }
-        var events: [QueueEvent] = [.run { log.deliver(line) }]
-        queue.post(&events)
     }
 
     // MARK: Timers

@@ -31,3 +31,24 @@ final class Pending<Work: Cancellable>: Sendable {
         work?.cancel()
     }
 }
+
+/// Starts work, and waits until the work calls its completion. Cancelling the Swift task cancels the work.
+///
+/// - Parameter start: Starts the work, which must call `completion` exactly once.
+func outcome<Value: Sendable, Work: Cancellable>(
+    of start: (_ completion: @escaping @Sendable (Result<Value, NightjarError>) -> Void) throws(NightjarError) -> Work
+) async throws(NightjarError) -> Value {
+    let pending = Pending<Work>()
+    let result: Result<Value, NightjarError> = await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+            do throws(NightjarError) {
+                pending.set(try start { continuation.resume(returning: $0) })
+            } catch {
+                continuation.resume(returning: .failure(error))
+            }
+        }
+    } onCancel: {
+        pending.cancel()
+    }
+    return try result.get()
+}

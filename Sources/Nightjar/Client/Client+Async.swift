@@ -28,21 +28,11 @@ extension Client {
     }
 
     private func send(_ request: Request, pump: BodyPump?) async throws(NightjarError) -> Response {
-        let pending = Pending<ClientTask>()
-        let result: Result<Response, NightjarError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                do throws(NightjarError) {
-                    var handlers = TaskHandlers { continuation.resume(returning: $1) }
-                    pump?.connect(to: &handlers)
-                    pending.set(try start(request, on: nil, handlers))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
-        } onCancel: {
-            pending.cancel()
+        try await outcome { (finished) throws(NightjarError) in
+            var handlers = TaskHandlers { finished($1) }
+            pump?.connect(to: &handlers)
+            return try start(request, on: nil, handlers)
         }
-        return try result.get()
     }
 
     /// Sends a request and returns when the response head has been received. Read the body from

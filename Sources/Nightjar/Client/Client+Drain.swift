@@ -1,7 +1,7 @@
 import NightjarHTTP
 import Synchronization
 
-/// An orderly end of a client.
+/// The orderly shutdown of a client.
 extension Client {
     /// Accepts no new calls, transfers, streams and logins from now on, and calls `finished` when those in flight have
     /// ended. New ones fail with `closed`.
@@ -30,7 +30,7 @@ extension Client {
     /// Drains the client as ``drain(within:on:finished:)`` does, blocks this thread meanwhile, and closes the client. The
     /// queues of the calls must be polled by other threads.
     ///
-    /// - Throws: `timeout`, after which the rest is cancelled; `closed`; `reentrant`; `forked`.
+    /// - Throws: `timeout`, after which the remaining work is cancelled; `closed`; `reentrant`; `forked`.
     public func drainBlocking(within timeout: Duration?) throws(NightjarError) {
         try checkMayWait()
         let queue = CompletionQueue()
@@ -44,10 +44,10 @@ extension Client {
     /// Drains the client as ``drain(within:on:finished:)`` does, and closes it. Cancelling the Swift task ends the wait, and
     /// cancels what is in flight.
     ///
-    /// - Throws: `timeout`, after which the rest is cancelled; `cancelled`; `closed`; `forked`.
+    /// - Throws: `timeout`, after which the remaining work is cancelled; `cancelled`; `closed`; `forked`.
     public func drain(within timeout: Duration?) async throws(NightjarError) {
         defer { close() }
-        try await finish { (finished) throws(NightjarError) in
+        try await outcome { (finished) throws(NightjarError) in
             try drain(within: timeout, on: nil, finished: finished)
         }
     }

@@ -92,29 +92,9 @@ extension Client {
     ///
     /// - Throws: Also the errors that `finished` receives, such as `storage`; `cancelled`.
     public func logOut(scheme: String? = nil, clearingCookies: Bool = false) async throws(NightjarError) {
-        try await finish { (finished) throws(NightjarError) in
+        try await outcome { (finished) throws(NightjarError) in
             try logOut(scheme: scheme, clearingCookies: clearingCookies, on: nil, finished: finished)
         }
-    }
-
-    /// Waits until an operation has ended. Cancelling the Swift task cancels the operation.
-    func finish(
-        _ start: (_ finished: @escaping @Sendable (Result<Void, NightjarError>) -> Void) throws(NightjarError)
-            -> ClientOperation
-    ) async throws(NightjarError) {
-        let pending = Pending<ClientOperation>()
-        let result: Result<Void, NightjarError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                do throws(NightjarError) {
-                    pending.set(try start { continuation.resume(returning: $0) })
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
-        } onCancel: {
-            pending.cancel()
-        }
-        try result.get()
     }
 
     /// The timeout of a logout. A logout may wait for a token request in progress and for a store that another process
@@ -157,7 +137,7 @@ extension Client {
         scheme: String? = nil, within limit: Duration? = .seconds(900),
         prompt: @escaping @Sendable (LoginPrompt) -> Void
     ) async throws(NightjarError) {
-        try await finish { (finished) throws(NightjarError) in
+        try await outcome { (finished) throws(NightjarError) in
             try logIn(scheme: scheme, on: nil, within: limit, prompt: prompt, finished: finished)
         }
     }

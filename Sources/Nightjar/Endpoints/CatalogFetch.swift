@@ -15,20 +15,9 @@ extension Client {
     ///   it is not an OpenAPI 3 document; `storage` if it is a file that cannot be read; `too_large` if the documents
     ///   are too large together; any error of a call.
     public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
-        let pending = Pending<ClientOperation>()
-        let result: Result<Catalog, NightjarError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                do throws(NightjarError) {
-                    pending.set(
-                        try startLoadingCatalog(from: location, on: nil) { continuation.resume(returning: $0) })
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
-        } onCancel: {
-            pending.cancel()
+        try await outcome { (finished) throws(NightjarError) in
+            try startLoadingCatalog(from: location, on: nil, finished: finished)
         }
-        return try result.get()
     }
 
     /// Like ``loadCatalog(from:)``, but blocks the thread.

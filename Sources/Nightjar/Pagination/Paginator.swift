@@ -86,17 +86,11 @@ public final class Paginator: Sendable {
     /// Returns the next page; nil after the last page. Cancelling the Swift task ends the wait, and cancels the load if
     /// there is no other waiter.
     public func nextPage() async throws(NightjarError) -> Page? {
-        let pending = Pending<PageWaiter>()
-        let result: Result<Page?, NightjarError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let waiter = PageWaiter(loader, on: nil) { continuation.resume(returning: $0) }
-                begin(waiter)
-                pending.set(waiter)
-            }
-        } onCancel: {
-            pending.cancel()
+        try await outcome { (finished) throws(NightjarError) in
+            let waiter = PageWaiter(loader, on: nil, finished)
+            begin(waiter)
+            return waiter
         }
-        return try result.get()
     }
 
     /// Sets the queue on which the client's hooks and token providers run when pages are loaded later. A load then

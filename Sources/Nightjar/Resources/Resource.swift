@@ -86,7 +86,7 @@ public final class Resource<Value: Decodable & Sendable>: Observable, Sendable {
     public func reload() async throws(NightjarError) -> Value { try await load(isReload: true) }
 
     private func load(isReload: Bool) async throws(NightjarError) -> Value {
-        let content = try await waiting { (finished) throws(NightjarError) in
+        let content = try await outcome { (finished) throws(NightjarError) in
             try controller.load(isReload: isReload, on: nil, finished: finished)
         }
         guard let value = content.value as? Value else { throw ResourceController.closed }
@@ -103,7 +103,7 @@ public final class Resource<Value: Decodable & Sendable>: Observable, Sendable {
     /// - Returns: The response of the request.
     @discardableResult
     public func mutate(_ request: Request, optimistic: Value? = nil) async throws(NightjarError) -> Response {
-        try await waiting { (finished) throws(NightjarError) in
+        try await outcome { (finished) throws(NightjarError) in
             try controller.mutate(
                 request, optimistic: optimistic.map { _ in ByteBuffer(string: "null") }, value: optimistic, on: nil,
                 finished: finished)
@@ -114,24 +114,6 @@ public final class Resource<Value: Decodable & Sendable>: Observable, Sendable {
     public func close() {
         observer.withLock { $0.take() }?.cancel()
         controller.close()
-    }
-
-    private func waiting<Outcome: Sendable>(
-        _ start: (@escaping @Sendable (Result<Outcome, NightjarError>) -> Void) throws(NightjarError) -> ClientWork
-    ) async throws(NightjarError) -> Outcome {
-        let pending = Pending<ClientWork>()
-        let result: Result<Outcome, NightjarError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                do throws(NightjarError) {
-                    pending.set(try start { continuation.resume(returning: $0) })
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
-        } onCancel: {
-            pending.cancel()
-        }
-        return try result.get()
     }
 }
 

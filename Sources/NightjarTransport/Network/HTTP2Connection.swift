@@ -44,9 +44,7 @@ final class HTTP2Connection: ChannelInboundHandler {
     private var lastWritten: Int32 = 0
     /// The number of the last stream that the server processes, from its GOAWAY frames.
     private var lastProcessed = Int32.max
-    /// The time of the last PING.
-    private var pinged: NIODeadline?
-    private var awaitsPong = false
+    private var pings = PingState()
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
 
@@ -316,19 +314,15 @@ final class HTTP2Connection: ChannelInboundHandler {
     /// - Returns: False if no response is expected.
     func ping() -> Bool {
         guard phase == .open, let session else { return false }
-        let now = transport.clock.now
-        if let pinged, now - pinged < HTTP2Connection.pingInterval { return awaitsPong }
-        pinged = now
-        awaitsPong = true
-        session.ping()
-        scheduleFlush()
-        return true
+        if pings.send(at: transport.clock.now) {
+            session.ping()
+            scheduleFlush()
+        }
+        return pings.isPending
     }
 
     func pongReceived() {
-        guard awaitsPong else { return }
-        awaitsPong = false
-        transport.confirmed(self)
+        if pings.receive() { transport.confirmed(self) }
     }
 
     // MARK: Ending
@@ -395,8 +389,6 @@ final class HTTP2Connection: ChannelInboundHandler {
 
     /// The last number that is used for a stream. The library does not report violations after it has used all numbers.
     private static let lastNumber = Int32.max - 2
-    /// Servers close connections with frequent PINGs.
-    private static let pingInterval = TimeAmount.seconds(10)
     /// The default timeout of the server's SETTINGS.
     private static let settingsTime = TimeAmount.seconds(30)
     private static let streamWindow = 256 * 1024
