@@ -1042,12 +1042,12 @@ NJ_API nj_status nj_config_set_local_address(nj_config *config, const char *addr
 NJ_API nj_status nj_config_set_interface(nj_config *config, const char *name);
 
 /**
- * Sets the addresses to which the client may connect, after names are resolved. Protects hosts that fetch URLs of others
- * against requests to internal servers (server-side request forgery). The filter applies to each connection, also for
- * redirects, WebSockets, transfers, entries of nj_config_set_resolve and addresses in URLs. A connection uses only the
- * allowed addresses of a host. If there are none, the call fails with NJ_INVALID_REQUEST and is not retried.
+ * Sets the addresses to which the client may connect, after names are resolved. Protects programs that fetch untrusted
+ * URLs against requests to internal servers (server-side request forgery). The filter applies to each connection, also
+ * for redirects, WebSockets, transfers, entries of nj_config_set_resolve and addresses in URLs. A connection uses only
+ * the allowed addresses of a host. If there are none, the call fails with NJ_INVALID_REQUEST and is not retried.
  *
- * The lists have networks ("10.0.0.0/8"), single addresses, and classes: "private" (RFC 1918, fc00::/7), "loopback",
+ * The lists contain networks ("10.0.0.0/8"), single addresses, and classes: "private" (RFC 1918, fc00::/7), "loopback",
  * "link_local" (169.254.0.0/16, fe80::/10), "shared" (100.64.0.0/10), "unspecified" (0.0.0.0/8, ::), "multicast",
  * "documentation", "reserved" (all others that are not global unicast addresses), and "non_public" for all of these. An
  * IPv4 address in an IPv6 address (IPv4-mapped, NAT64, 6to4 and others) is also checked.
@@ -2284,7 +2284,7 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  * @param clear_cookies true: deletes the cookies of the login, also from the cookie file: the cookies that responses to
  *                      its requests have set, and the cookies for the host of the base URL that no login's request has
  *                      received, such as the cookie of a login page. Cookies that other logins have received are kept.
- *                      For this, the client need not have a login.
+ *                      A client without a login can also delete the cookies of its host.
  * @return NJ_OK; NJ_STORAGE if the store, the cache or the cookie file could not be changed, so that another client may
  *         still use the login; NJ_TIMEOUT after 180 seconds (after both errors, this client is logged out nevertheless);
  *         NJ_CANCELLED if another thread frees the client; NJ_INVALID_REQUEST if the client has no such login, or several
@@ -2345,16 +2345,16 @@ NJ_NEW nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, b
                                         nj_login_done_fn done, void *context, nj_error **out_error);
 
 /**
- * Waits for the end of the work in flight, blocks this thread meanwhile, and closes the client. From the start of the
- * function, new calls, transfers, streams and logins fail with NJ_CLOSED.
+ * Blocks this thread until the work in flight has ended, and closes the client. New calls, transfers, streams and logins
+ * fail with NJ_CLOSED as soon as the function starts.
  *
  * Calls, downloads, uploads and logins end by themselves. Event streams end with NJ_CLOSED. WebSockets are closed with
  * the code 1001. An outbox sends no further entries; they stay in its journal. Other threads must poll the queues of the
  * calls, whose callbacks may be needed to end them. nj_client_free is still necessary.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
- * @return NJ_OK; NJ_TIMEOUT: the rest was cancelled; NJ_CANCELLED if another thread frees the client; NJ_REENTRANT;
- *         NJ_CLOSED; NJ_FORKED
+ * @return NJ_OK; NJ_TIMEOUT: the remaining work was cancelled; NJ_CANCELLED if another thread frees the client;
+ *         NJ_REENTRANT; NJ_CLOSED; NJ_FORKED
  */
 NJ_API nj_status nj_client_drain(nj_client *client, double seconds, nj_error **out_error);
 
@@ -2362,8 +2362,8 @@ NJ_API nj_status nj_client_drain(nj_client *client, double seconds, nj_error **o
 typedef void (*nj_drain_done_fn)(void *context, const nj_error *error);
 
 /**
- * Waits for the end of the work in flight as nj_client_drain does, without blocking and without closing the client. After
- * NJ_TIMEOUT, the rest continues until nj_client_free, which cancels it.
+ * Starts to wait for the end of the work in flight, as nj_client_drain does, without blocking and without closing the
+ * client. After NJ_TIMEOUT, the remaining work continues until nj_client_free, which cancels it.
  *
  * @param done    called once from nj_queue_poll: with NULL, NJ_TIMEOUT, or NJ_CANCELLED
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
@@ -2426,8 +2426,8 @@ NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /**
  * Calls the callbacks that are due in the task's queue, as nj_queue_poll does, until the completion callback of the task
- * has returned. Another thread may poll the queue meanwhile. With nj_task_cancel on another thread, this is a blocking
- * call that can be cancelled.
+ * has returned. Another thread may poll the queue meanwhile. nj_task_cancel on another thread ends the task, and then the
+ * wait.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @return NJ_OK; NJ_TIMEOUT: the task continues; NJ_REENTRANT from inside a callback of the task's queue;
@@ -2436,21 +2436,21 @@ NJ_API bool nj_task_is_finished(const nj_task *task);
 NJ_API nj_status nj_task_wait(nj_task *task, double seconds, nj_error **out_error);
 
 /**
- * Pauses a call or an event stream: its callbacks are not called until nj_task_resume, except after an error or a cancel,
- * which end the pause. A callback that runs on another thread when the function is called may still return later.
+ * Pauses a call or an event stream: its callbacks are not called until nj_task_resume. An error or a cancellation ends
+ * the pause. The function does not wait for a callback that is already running on another thread.
  *
  * The client stops reading from the network when it has buffered 256 KiB of a streamed response, and soon after the next
- * part of any other response. Meanwhile the idle timeout does not run; the total timeout does. Does nothing for other
- * tasks, for a task that has ended, and if `task` is NULL.
+ * part of any other response. During the pause, the idle timeout does not run; the total timeout does. Does nothing for
+ * other tasks, for a task that has ended, and if `task` is NULL.
  */
 NJ_API void nj_task_pause(nj_task *task);
 
-/** Resumes a paused task. Its callbacks follow in their order. Does nothing without a pause, and if `task` is NULL. */
+/** Resumes a paused task. Its callbacks are called in order. Does nothing if the task is not paused or `task` is NULL. */
 NJ_API void nj_task_resume(nj_task *task);
 
 /**
- * Calls the nj_read_fn of the task's body again, which has returned NJ_READ_LATER or is about to return it. Does nothing
- * otherwise, and if `task` is NULL.
+ * Calls the nj_read_fn of the task's body again after it has returned NJ_READ_LATER. May also be called while nj_read_fn
+ * runs, before it returns NJ_READ_LATER. Does nothing otherwise, and if `task` is NULL.
  */
 NJ_API void nj_task_resume_body(nj_task *task);
 
@@ -2465,12 +2465,12 @@ NJ_API void nj_task_resume_body(nj_task *task);
 /** Creates a canceller for any number of requests. The caller frees it with nj_canceller_free. */
 NJ_NEW nj_canceller *nj_canceller_new(void);
 
-/** Frees the canceller. Requests and calls keep what they need of it; they are not cancelled. NULL is ignored. */
+/** Frees the canceller. Requests and calls that use it remain valid and are not cancelled. NULL is ignored. */
 NJ_API void nj_canceller_free(nj_canceller *canceller);
 
 /**
  * Cancels all calls, transfers, event streams and WebSockets whose request has this canceller: they end with
- * NJ_CANCELLED. Later ones end so at once. Does nothing the second time, and if `canceller` is NULL.
+ * NJ_CANCELLED. New ones end with NJ_CANCELLED at once. Does nothing the second time, and if `canceller` is NULL.
  *
  * @code
  *     static void fetch(nj_client *client, nj_error **error) {
@@ -2692,11 +2692,11 @@ NJ_API nj_status nj_request_set_graphql(nj_request *request, const char *documen
 NJ_API nj_status nj_request_set_body_file(nj_request *request, const char *path);
 
 /**
- * Sets the body to a part of a file, for example a part of a multipart upload to object storage. In other respects, it
- * is like nj_request_set_body_file. Retries and redirects send the same part. The call fails with NJ_INVALID_REQUEST
- * before anything is sent if the part is not within the file.
+ * Sets the body to a part of a file, for example a part of a multipart upload to object storage. Otherwise, the function
+ * behaves as nj_request_set_body_file does. Retries and redirects send the same part. The call fails with
+ * NJ_INVALID_REQUEST before anything is sent if the part is not within the file.
  *
- * @param offset the first byte to send, counted from 0. The size of the file is valid: the body is then empty
+ * @param offset the first byte to send, counted from 0. If it equals the size of the file, the body is empty.
  * @param length the number of bytes to send; -1: up to the end of the file when the call starts
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also for a negative offset and for a length below -1
  */
@@ -3711,9 +3711,9 @@ NJ_NEW nj_catalog *nj_catalog_new(void);
 
 /**
  * Reads an OpenAPI document (3.0 or 3.1, JSON or YAML) and the files that it refers to in its folder and below. A
- * Swagger 2.0 document is converted; what cannot be converted is skipped with a note. Parts that refer to other files
- * are skipped with a note (nj_catalog_json). The option openapi_folder of
- * nj_config_merge_json names another folder, for the option openapi and for nj_client_load_catalog.
+ * Swagger 2.0 document is converted. Parts that cannot be converted, and parts that refer to other files, are skipped
+ * with a note (nj_catalog_json). The option openapi_folder of nj_config_merge_json names another folder, for the option
+ * openapi and for nj_client_load_catalog.
  *
  * @param path the path of a file
  * @return a catalog that the caller frees with nj_catalog_free, or NULL: NJ_STORAGE if the file cannot be read;
@@ -5122,8 +5122,8 @@ NJ_API void nj_upload_pause(nj_upload *upload);
 NJ_API void nj_upload_resume(nj_upload *upload);
 
 /**
- * Calls the callback `read` again, which has returned NJ_READ_LATER or is about to return it. Does nothing otherwise, and
- * if `upload` is NULL. Any thread.
+ * Calls the callback `read` again after it has returned NJ_READ_LATER. May also be called while `read` runs, before it
+ * returns NJ_READ_LATER. Does nothing otherwise, and if `upload` is NULL. Any thread.
  */
 NJ_API void nj_upload_resume_body(nj_upload *upload);
 
@@ -5618,7 +5618,7 @@ NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry);
  *
  *   JSON           Lua
  *   -------------  -------------------------------------------------------------------------------------------------
- *   null           nil as an argument, a result or a global; nightjar.null inside of tables
+ *   null           nil as an argument, a result or a global; nightjar.null inside tables
  *   number         an integer if it has no fraction or exponent and is within int64, otherwise a float. A float whose
  *                  magnitude is below 2^53 and that has no fraction, such as 2.0, is written as an integer. NaN and
  *                  infinite numbers are errors.
@@ -5807,8 +5807,8 @@ typedef void (*nj_script_done_fn)(void *context, nj_task *task, const char *resu
  * Starts a run of a chunk without blocking. The run proceeds in nj_queue_poll, a step at a time. The script's code and
  * the functions of the host that it calls run on the thread that polls.
  *
- * - While the script waits for calls, timers, files, and so on, nothing runs. The queue's descriptor is readable when
- *   the script can continue.
+ * - While the script waits for calls, timers, files, and so on, none of its code runs. The queue's descriptor is
+ *   readable when the script can continue.
  * - A script that computes without waiting blocks nj_queue_poll, at most until nj_script_set_burst_limit ends the run. So
  *   does a script that waits where Lua cannot yield, for example in the comparison of table.sort, a metamethod, or a
  *   closer of a `<close>` variable.
@@ -5942,8 +5942,8 @@ NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t inde
  * Returns an argument of any kind as JSON text, valid until the function returns; "null" if `index` is out of range. See
  * nj_script for the representation.
  *
- * @return NULL if JSON cannot represent the argument, or if a limit is reached. The call then raises the reason when the
- *         function returns, unless the function calls nj_script_call_fail. Also NULL if `call` is NULL.
+ * @return NULL if JSON cannot represent the argument, or if a limit is reached. The call then raises an error with the
+ *         reason when the function returns, unless the function calls nj_script_call_fail. Also NULL if `call` is NULL.
  */
 NJ_API const char *nj_script_call_json(nj_script_call *call, size_t index);
 
@@ -5977,7 +5977,7 @@ NJ_API void nj_script_call_fail(nj_script_call *call, const char *message);
  * discarded. If the function calls nj_script_call_fail, the call fails at once.
  *
  * The wait ends early when the task is cancelled (task:cancel, nightjar.timeout), at a limit, and when the run is
- * cancelled or interrupted. If the host neither uses nor releases the reply, only these end the wait.
+ * cancelled or interrupted. If the host neither uses nor releases the reply, only these events end the wait.
  *
  * @return a reply owned by the caller; NULL if the call was deferred before, or if `call` is NULL
  */

@@ -128,7 +128,7 @@ public final class ScriptCall {
     public func returnNumber(_ value: Double) { results.append(ResultValue(.number(value))) }
     public func returnString(_ bytes: UnsafeRawBufferPointer) { results.append(ResultValue(.string(Array(bytes)))) }
 
-    /// Adds a table or another value of JSON to the results. Null becomes `nil`, but nightjar.null inside of tables.
+    /// Adds a table or another value of JSON to the results. Null becomes `nil`, but nightjar.null inside tables.
     ///
     /// - Throws: `invalid_request` if a number is infinite or NaN.
     public func returnJSON(_ value: JSONValue) throws(NightjarError) {

@@ -94,7 +94,7 @@ public final class Script: @unchecked Sendable {
         try check(value.withC { value in withUnsafePointer(to: value) { njl_script_set_value(state, name, $0) } })
     }
 
-    /// Sets a global to a value of JSON. Null becomes `nil`, but nightjar.null inside of tables.
+    /// Sets a global to a value of JSON. Null becomes `nil`, but nightjar.null inside tables.
     ///
     /// - Throws: `script` if the memory limit is reached; `invalid_request` if a number is infinite or NaN.
     public func setGlobal(_ name: String, json: JSONValue) throws(NightjarError) {
@@ -169,7 +169,7 @@ public final class Script: @unchecked Sendable {
     /// Calls a global function of the script as ``run(_:name:)-(String,_)`` runs a chunk, and returns its results as an
     /// array of JSON. Metamethods of the globals are not called.
     ///
-    /// - Parameter arguments: null becomes `nil`, but nightjar.null inside of tables.
+    /// - Parameter arguments: null becomes `nil`, but nightjar.null inside tables.
     /// - Throws: `script` if there is no such function, if it fails, or if JSON cannot represent a result; `reentrant`
     ///   if the script is already running; `invalid_request` if a number is infinite or NaN.
     public func invoke(_ function: String, _ arguments: JSONValue...) throws(NightjarError) -> JSONValue {

@@ -13,7 +13,7 @@ public final class ScriptReply: Sendable {
 
     deinit { pending.end(.failure("the host released the reply to the call without a result")) }
 
-    /// Makes the call return a value. Null becomes `nil`, but nightjar.null inside of tables.
+    /// Makes the call return a value. Null becomes `nil`, but nightjar.null inside tables.
     ///
     /// - Throws: `closed` if the call has ended, for example because its task was cancelled; `invalid_request` if a number
     ///   is infinite or NaN.

@@ -26,7 +26,8 @@ package final class ScriptText: @unchecked Sendable {
 
     deinit { if isOwned { njl_script_free_text(pointer) } }
 
-    /// Gives the text to the caller, who frees it with `free`. This object must not be used afterwards.
+    /// Transfers ownership of the text to the caller, who frees it with `free`. This object must not be used
+    /// afterwards.
     package func take() -> UnsafeMutablePointer<CChar> {
         isOwned = false
         return pointer

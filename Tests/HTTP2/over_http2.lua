@@ -43,7 +43,7 @@ local control <close> = client { base_url = os.getenv "NIGHTJAR_DEMO_URL", proxy
 control:post "/__stats/reset"
 dofile(script)
 
--- Returns whether a request may use HTTP/1.1: that of the browser of a login.
+-- Returns whether a request may use HTTP/1.1. Only the request of the browser in a login may.
 local function may_use_http1(exchange) return exchange.target:find "^/v1/oauth/authorize" end
 
 -- The log has the last 1,000 requests.

@@ -106,7 +106,7 @@ import Testing
         #expect(error.kind == .invalidRequest)
         #expect(
             error.message
-                == "the request to outer.test:80 was refused: the proxy \(kind)://127.0.0.1:\(proxy.port) resolves the "
+                == "the request to outer.test:80 failed: the proxy \(kind)://127.0.0.1:\(proxy.port) resolves the "
                 + "name, so address_filter cannot check the address; set proxy to false, use a socks5 proxy, or set "
                 + "address_filter.allow_proxies")
         try expectRejection(client, "http://10.0.0.1/", "10.0.0.1 (private)")

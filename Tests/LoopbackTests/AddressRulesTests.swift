@@ -112,7 +112,7 @@ import Testing
     }
 
     /// The proxy opens the connection to the server, so the server's address may have the other family.
-    @Test func localAddressDoesNotRestrictWhatASOCKSProxyConnectsTo() throws {
+    @Test func localAddressDoesNotRestrictTheTargetOfASOCKSProxy() throws {
         let proxy = try ScriptedPeer([
             [.expectBytes(3), .send(Bytes([5, 0])), .expectBytes(22), .send(Bytes([5, 5]))]
         ])

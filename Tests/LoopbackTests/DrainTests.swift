@@ -5,7 +5,7 @@ import NightjarTestSupport
 import Synchronization
 import Testing
 
-/// The orderly end of a client: the work in flight ends, and new work is rejected.
+/// The orderly shutdown of a client: the work in flight ends, and new work is rejected.
 @Suite struct DrainTests {
     private func kind(_ body: () throws -> Void) -> ErrorKind? {
         do { try body() } catch { return (error as? NightjarError)?.kind }
@@ -90,7 +90,7 @@ import Testing
         client.close()
     }
 
-    /// A download requests its parts while the client drains.
+    /// A download requests its parts while the client is draining.
     @Test func transferContinues() throws {
         let folder = try TemporaryDirectory()
         let content = [UInt8](repeating: 97, count: 100_000)

@@ -63,7 +63,7 @@ test("address_filter denies addresses after names are resolved", function(t)
     .. '"10.0.0.0/8"', client, { address_filter = { deny = { "loop" } } })
 end)
 
-test("https_only refuses http and ws URLs", function(t)
+test("https_only rejects http and ws URLs", function(t)
   local api <close> = client { base_url = "http://127.0.0.1:" .. port, https_only = true }
   local kind, message = refused(api, "/echo")
   t:equal(kind, "invalid_request")

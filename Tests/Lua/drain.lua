@@ -1,4 +1,4 @@
--- The orderly end of a client. Needs the demo API.
+-- The orderly shutdown of a client. Needs the demo API.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
 local test = testing.test
@@ -25,7 +25,7 @@ test("calls in flight end, and new ones are rejected", function(t)
   rejects("closed", function() api:get "/v1/articles/1" end)
 end)
 
-test("what does not end in time is cancelled", function(t)
+test("work that does not end in time is cancelled", function(t)
   local api = client()
   local slow = nightjar.spawn(function() return nightjar.try(api.get, api, "/delay/30") end)
   nightjar.sleep(0.05)

@@ -62,7 +62,7 @@ local function wait_until(condition, pause)
   local start = nightjar.time.monotonic()
   while not condition() do
     -- Two attempts with their retries can take half a minute.
-    assert(nightjar.time.monotonic() - start < 120, "the condition does not become true")
+    assert(nightjar.time.monotonic() - start < 120, "the condition did not become true")
     nightjar.sleep(pause or 0.02)
   end
 end

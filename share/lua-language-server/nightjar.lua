@@ -857,7 +857,7 @@ function client:log_out(options) end
 ---@param options? { prompt?: fun(info: table), scheme?: string }
 function client:log_in(options) end
 
----Waits until the calls, transfers and logins in flight have ended, and closes the client. Event streams and new ones raise an error of the kind closed, WebSockets are closed with the code 1001, and an outbox sends no further entries. After timeout seconds, cancels the rest and raises an error of the kind timeout. Not available for a client of the host program.
+---Waits until the calls, transfers and logins in flight have ended, and closes the client. Event streams and new calls raise an error of the kind closed. WebSockets are closed with the code 1001. An outbox sends no further entries. After timeout seconds, cancels the remaining work and raises an error of the kind timeout. Not available for a client of the host program.
 ---@param options? { timeout?: number }
 function client:drain(options) end
 
@@ -900,7 +900,7 @@ function client:close() end
 ---@field ip_family? "any"|"ipv4"|"ipv6" The version of IP of connections. Default: "any".
 ---@field local_address? string The local address of connections, which use its version of IP. Default: chosen by the system.
 ---@field interface? string The network interface of connections. Without the privilege to bind a socket to an interface, which older versions of Linux require, an address of the interface is the local address. Default: any.
----@field address_filter? "public"|false|nightjar.address_filter_options The addresses to which the client may connect, after names are resolved; for programs that fetch URLs of others. "public": all public addresses. Other calls fail with invalid_request. Default: false.
+---@field address_filter? "public"|false|nightjar.address_filter_options The addresses to which the client may connect, after names are resolved; for programs that fetch untrusted URLs. "public": all public addresses. Other calls fail with invalid_request. Default: false.
 ---@field https_only? boolean|nightjar.https_only_options Whether calls to http and ws URLs fail with invalid_request before a connection is opened, also after redirects. Default: false.
 ---@field wait_for_connectivity? number|false Seconds that a call waits for the network instead of failing with offline. Default: 0.
 ---@field allow_metered? boolean Whether calls may use a metered network. Default: true.

@@ -176,7 +176,7 @@ function profiles.options(name)
   check_names(("profile \"%s\""):format(name), profile, option_names())
   local options = {}
   for key, value in pairs(profile) do
-    -- The option cookies has the path of a file, and no cookies.
+    -- The option cookies contains the path of a file, not cookies.
     local is_secret_name = key ~= "cookies" and is_secret(key, nil)
     local ok, resolved = pcall(resolve, name, key, value, (key == "auth" or key == "headers") and key or nil, is_secret_name)
     if not ok then

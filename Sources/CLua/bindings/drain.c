@@ -25,11 +25,11 @@ static int drained(lua_State *L, int status, lua_KContext context) {
   return has_failed ? njl_reply_finish(L, REPLY) : 0;
 }
 
-/* api:drain{ timeout = } raises an error of the kind timeout if the work does not end in time; the rest is cancelled. */
+/* api:drain{ timeout = } raises an error of the kind timeout if the work does not end in time, and cancels the rest. */
 int njl_client_drain(lua_State *L) {
   static const char *const known[] = {"timeout", NULL};
   njl_client *client = njl_check_client(L);
-  if (njl_client_is_shared(L)) return luaL_error(L, "drain: the client belongs to the host program, which can drain it");
+  if (njl_client_is_shared(L)) return luaL_error(L, "drain failed: the client belongs to the host program; let the host program drain it");
   lua_settop(L, OPTIONS);
   double seconds = 0;
   if (!lua_isnil(L, OPTIONS)) {

@@ -63,7 +63,7 @@ static bool expire_timers(njl_host *host) {
 
 double njl_idle_time(const njl_host *host) {
   njl_moment next = host->limit;
-  /* A virtual clock stands still while a call is in flight. */
+  /* A virtual clock does not advance while a call is in flight. */
   bool has_timers = host->timers != NULL && host->clock == NULL;
   if (has_timers && host->timers->deadline < next) next = host->timers->deadline;
   if (next == NJL_NEVER) return -1;

@@ -1,4 +1,4 @@
-/* njl_logins.h - tokens, logins and logouts, and the orderly end of a client. */
+/* njl_logins.h - tokens, logins and logouts, and the orderly shutdown of a client. */
 #ifndef NJL_LOGINS_H
 #define NJL_LOGINS_H
 

@@ -49,7 +49,7 @@ typedef enum njl_run_status {
   NJL_WAITS,  /* njl_script_step: the run has not ended */
 } njl_run_status;
 
-/* Resets the limits and the interrupt. Must be called before each run. An interrupt ends the run from now on. */
+/* Resets the limits and the interrupt. Must be called before each run. An interrupt after this call ends the run. */
 void njl_script_prepare(njl_script *script);
 /* Runs a function until it and its tasks have ended. On NJL_FAILED, `*message` is a text to free with
  * njl_script_free_text; NULL: out of memory. On NJL_RAN, `*results` is a JSON array, to be freed in the same way; NULL

@@ -13,7 +13,7 @@ typedef struct global {
   const char *name;
   njl_function *function; /* NULL: the global is `value` */
   const njl_value *value;
-  char *text, *message; /* the value read, or the reason for which it was not */
+  char *text, *message; /* the value, or the reason why it could not be read */
 } global;
 
 /* Sets a global. Bypasses a metatable that the script may have set on its globals. */

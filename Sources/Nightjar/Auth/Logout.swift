@@ -50,7 +50,7 @@ final class Logout: ClientOperation, @unchecked Sendable {
             self?.finish(
                 NightjarError(
                     .storage,
-                    "this client is logged out, but its cookie file may still have its cookies: \(failure.message)",
+                    "this client is logged out, but its cookie file may still contain its cookies: \(failure.message)",
                     code: failure.code))
         }
         loop.workers.run("writing the cookie file", { () throws(NightjarError) in try storage.erase() }) {

@@ -120,7 +120,7 @@ public final class Transfers: Sendable {
         _ entry: JournalEntry, _ progress: WorkerMessage.Progress
     ) throws(NightjarError) -> BackgroundTransfer {
         let current = progress[entry.number]
-        // A transfer that the worker does not report may have ended since. Its part then does not exist any more.
+        // A transfer that the worker does not report may have ended since. Its part then no longer exists.
         let isOld = entry.phase == .running && current == nil
         let entry = isOld ? try self.entry(entry.id) ?? entry : entry
         return try BackgroundTransfer(entry, current)

@@ -17,7 +17,7 @@ struct BodyDeferral {
         return wasResumed
     }
 
-    /// The source has data, or soon returns that it had none. Returns whether it must be called again now.
+    /// The source has data. It may not yet have returned that it had none. Returns whether it must be called again now.
     mutating func resumed() -> Bool {
         guard state == .deferred else {
             state = .resumed

@@ -76,7 +76,7 @@ final class BodyFeed: @unchecked Sendable {
 
     // MARK: Events of the caller
 
-    /// The caller's source has data, or soon returns that it had none.
+    /// The caller's source has data. It may not yet have returned that it had none.
     func resumed() {
         if turn == .caller, deferral.resumed() { requestPartFromCaller() }
     }

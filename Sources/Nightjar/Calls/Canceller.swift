@@ -2,7 +2,7 @@ import NightjarHTTP
 import Synchronization
 
 extension Request {
-    /// Cancels the calls, transfers and streams of this request. Nil: only their tasks do.
+    /// Cancels the calls, transfers and streams of this request. Nil: only their tasks cancel them.
     public var canceller: Canceller? {
         get { cancellation as? Canceller }
         set { cancellation = newValue }
@@ -20,7 +20,7 @@ extension Request {
         private struct State {
             var isCancelled = false
             var work: [Weak] = []
-            /// The number of elements at which those that have ended are removed.
+            /// The number of elements at which elements whose work has ended are removed.
             var limit = 16
         }
 

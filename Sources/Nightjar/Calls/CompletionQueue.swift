@@ -176,8 +176,8 @@ public final class CompletionQueue: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - endsWithQueue: Whether the wait for the first event ends when the queue is closed. Of a closed queue, another
-    ///     thread may run the last events.
+    ///   - endsWithQueue: Whether the wait for the first event ends when the queue is closed. Another thread may run
+    ///     the last events of a closed queue.
     ///   - isDone: Whether the wait for the first event must end.
     /// - Returns: The number of events run, and whether the queue is closed and still has events or registered work.
     private func runEvents(

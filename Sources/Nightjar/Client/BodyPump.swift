@@ -112,7 +112,7 @@ final class BodyPump: Sendable {
     }
 
     private func deliver(_ part: ByteBuffer, _ number: Int) {
-        // The sequence is asked again for an empty part, because an empty part would end a chunked body.
+        // An empty part would end a chunked body, so the sequence is asked for the next part.
         guard part.readableBytes > 0 else { return }
         let wanted = state.withLock { state -> (task: ClientTask, part: ByteBuffer)? in
             guard number == state.attempt, let wanted = state.wanted.take() else { return nil }

@@ -53,8 +53,8 @@ public final class CallHandle: Sendable {
     }
 
     /// The result of the background revalidation, if ``response`` is a cached response that is revalidated
-    /// (``CachePolicy/offlineFirst``, stale-while-revalidate). Nil otherwise. Waits for the end of the revalidation, which
-    /// cancelling does not end.
+    /// (``CachePolicy/offlineFirst``, stale-while-revalidate). Nil otherwise. Waits for the end of the revalidation.
+    /// Cancelling a Swift task that waits does not end the revalidation.
     ///
     /// - Throws: The error of the call, or of the revalidation.
     public var refreshed: Response? {

@@ -256,7 +256,7 @@ public final class Client: Sendable {
         if isStreamed { made.0.source = StreamSource(self, copy request) }
         guard let canceller = request.canceller else { return made }
         canceller.add(made.0)
-        // The loop reports the cancel.
+        // The loop reports the cancellation.
         return canceller.isCancelled ? (made.0, nil) : made
     }
 

@@ -10,7 +10,8 @@ extension Request {
     ///
     /// The sequence is iterated in a Swift task of its own. A part is requested when the connection can send it, so that a slow
     /// server slows the sequence down. The task is cancelled when the call ends, also if the server responds before it has the
-    /// whole body. An error of the sequence ends the call with `invalid_request`, and the server sees an incomplete body.
+    /// whole body. If the sequence fails, the call ends with `invalid_request`, and the server receives an incomplete
+    /// body.
     ///
     /// A retry, a redirect with 307 or 308 and the request after a token refresh send the body again. If a part was already
     /// requested from a sequence that can be sent only once, the call does not send the request again: it fails with the error
@@ -25,7 +26,7 @@ extension Request {
 
         /// Creates a body that can be sent once.
         ///
-        /// - Parameter length: The number of bytes of all parts, if it is known. Another number fails the call.
+        /// - Parameter length: The number of bytes of all parts, if it is known. If it is wrong, the call fails.
         public init<Parts: AsyncSequence & Sendable>(_ parts: Parts, length: Int? = nil)
         where Parts.Element == ByteBuffer, Parts.AsyncIterator: SendableMetatype {
             self.init(length, isRestartable: false, { parts }, { $0 })
@@ -40,7 +41,7 @@ extension Request {
         /// Creates a body that can be sent again.
         ///
         /// - Parameters:
-        ///   - length: The number of bytes of all parts, if it is known. Another number fails the call.
+        ///   - length: The number of bytes of all parts, if it is known. If it is wrong, the call fails.
         ///   - parts: Called for each attempt that sends the body. Returns a sequence from the beginning of the body.
         public init<Parts: AsyncSequence & SendableMetatype>(
             length: Int? = nil, restarting parts: @escaping @Sendable () throws -> Parts

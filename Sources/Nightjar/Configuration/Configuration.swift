@@ -124,11 +124,11 @@ public struct Configuration: Sendable {
     public var responseValidation = ResponseValidation.off
     /// Receives log lines; nil: nothing is logged.
     public var log: LogSink?
-    /// How responses are decoded, unless `decode`, an endpoint or a list has options of its own. Nil: as the type itself
-    /// defines.
+    /// The options for decoding responses, unless `decode`, an endpoint or a list has its own options. Nil: the options
+    /// of the type itself.
     public var decoding: JSONDecodingOptions?
-    /// How the bodies of endpoints are encoded, unless an endpoint has options of its own. ``Request/json(_:_:)`` encodes
-    /// without a client, so its options are an argument.
+    /// The options for encoding the bodies of endpoints, unless an endpoint has its own options. ``Request/json(_:_:)``
+    /// encodes without a client, so its options are an argument.
     public var encoding = JSONEncodingOptions()
     /// The code that runs around each asynchronous call, the first one outermost.
     public var middleware: [any Middleware] = []

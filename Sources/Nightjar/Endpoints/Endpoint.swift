@@ -21,7 +21,7 @@ public struct Endpoint<Response>: Sendable {
     public var request: Request
     /// The position of the value in the response. Empty: the whole body.
     public var pointer: JSONPointer
-    /// How the value is decoded. Nil: as the client's ``Configuration/decoding`` says.
+    /// The options for decoding the value. Nil: the client's ``Configuration/decoding``.
     public var decoding: JSONDecodingOptions?
     /// Encodes the body with the client's options. Nil: the body is in ``arguments``.
     private var encode: (@Sendable (JSONEncodingOptions) throws(NightjarError) -> JSONValue)?
@@ -50,7 +50,7 @@ public struct Endpoint<Response>: Sendable {
     ///   the error of the encoding of the body.
     public func makeRequest() throws(NightjarError) -> Request { try makeRequest(JSONEncodingOptions()) }
 
-    /// - Parameter encoding: How a body is encoded that has no options of its own.
+    /// - Parameter encoding: The options for encoding a body without options of its own.
     func makeRequest(_ encoding: JSONEncodingOptions) throws(NightjarError) -> Request {
         if let pointerFailure { throw pointerFailure }
         var request = request
@@ -83,7 +83,7 @@ extension Endpoint {
 
     /// - Parameters:
     ///   - body: Encoded as JSON when the call is made.
-    ///   - encoding: Nil: as the client's ``Configuration/encoding`` says.
+    ///   - encoding: Nil: the client's ``Configuration/encoding``.
     public static func post(
         _ path: String, _ arguments: Arguments = [:], body: some Encodable & Sendable,
         encoding: JSONEncodingOptions? = nil,
@@ -123,7 +123,7 @@ extension Endpoint {
     ///
     /// - Parameters:
     ///   - body: Encoded when the call is made.
-    ///   - encoding: Nil: as the client's ``Configuration/encoding`` says.
+    ///   - encoding: Nil: the client's ``Configuration/encoding``.
     public func sending(_ body: some Encodable & Sendable, _ encoding: JSONEncodingOptions? = nil) -> Endpoint {
         var endpoint = self
         if endpoint.operation.content == nil {

@@ -14,7 +14,7 @@ final class OutboxSender: ClientOperation, @unchecked Sendable {
     private var schedule: OutboxSchedule
     private var exchanges: [Int64: OutboxExchange] = [:]
     private var isTaking = false
-    /// Whether no further entries are taken, because the client drains.
+    /// Whether no further entries are taken, because the client is draining.
     private var drains = false
     private let watch: NetworkWatch
     /// Cleared when the outbox is closed. Changes are not reported then, and no entry is taken.

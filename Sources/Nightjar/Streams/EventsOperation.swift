@@ -62,7 +62,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
 
     // The call may have ended, and the next one may not have started.
     override func clientDrains() {
-        end(.failure(NightjarError(.closed, "the event stream ended because the client drains")))
+        end(.failure(NightjarError(.closed, "the event stream ended because the client is draining")))
     }
 
     override func released() { call.withLock { $0 }?.cancel() }

@@ -97,8 +97,8 @@ extension UploadOperation {
         loop.submit(.run { [self] in provided(part) })
     }
 
-    /// Lets the read handler run again after it has returned `later`, also if it has not returned yet. Use either this
-    /// method or ``provide(_:)``. Any thread.
+    /// Calls the read handler again after it has returned `later`. May also be called before the handler returns. Use
+    /// either this method or ``provide(_:)``. Any thread.
     package func resumeContent() {
         loop.submit(.run { [self] in if !isStopping, deferral.resumed() { requestPart(requestedBytes) } })
     }

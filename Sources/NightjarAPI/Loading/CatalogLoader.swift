@@ -4,8 +4,8 @@ import NightjarHTTP
 ///
 ///     needs(first) ──received──▶ needs(others) ... ──received──▶ complete
 ///
-/// Reads OpenAPI 3.0 and 3.1, and Swagger 2.0, which is converted, in JSON or YAML. A document at a URL may refer only to documents of the same origin, and
-/// a file only to files.
+/// Reads OpenAPI 3.0, OpenAPI 3.1 and Swagger 2.0 documents in JSON or YAML. Swagger 2.0 documents are converted. A
+/// document at a URL may refer only to documents of the same origin, and a file only to files.
 package struct CatalogLoader: Sendable {
     private var set = DocumentSet()
     private var traversal = ReferenceTraversal()
@@ -32,8 +32,8 @@ package struct CatalogLoader: Sendable {
     ///   - location: one of ``missing``.
     ///   - base: the final location after redirects, against which references are resolved. The default is `location`.
     /// - Throws: `decoding` if the first document is neither JSON nor YAML, usually with line and column,
-    ///   `invalid_argument` if the first document is neither an OpenAPI 3 nor a Swagger 2.0 description or `location` is not in ``missing``,
-    ///   `invalid_url`, `too_large`, `no_memory`.
+    ///   `invalid_argument` if the first document is neither an OpenAPI 3 nor a Swagger 2.0 description or `location`
+    ///   is not in ``missing``, `invalid_url`, `too_large`, `no_memory`.
     package mutating func received(
         _ document: UnsafeRawBufferPointer, for location: String, from base: String? = nil
     ) throws(NightjarError) {

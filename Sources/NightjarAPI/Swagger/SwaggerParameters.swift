@@ -32,7 +32,7 @@ struct SwaggerParameters {
     }
 }
 
-/// How the elements of an array are written.
+/// The format of the elements of an array.
 struct SwaggerCollection {
     /// Nil: the default of the place.
     var style: String?

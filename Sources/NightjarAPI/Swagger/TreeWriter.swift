@@ -5,7 +5,7 @@ import NightjarHTTP
 ///
 /// A value that is written again is written as an alias, so the new tree takes about as much memory as the original.
 struct TreeWriter {
-    /// How the members of a value are written.
+    /// The rule for writing the members of a value.
     enum Role: UInt8 {
         /// Unchanged.
         case copy
@@ -128,7 +128,7 @@ struct TreeWriter {
         }
     }
 
-    /// Writes a value with its contents. Iterative, so that the nesting depth does not matter for the stack.
+    /// Writes a value with its contents. Iterative, so that the nesting depth does not affect the stack.
     mutating func write(_ node: TreeNode, _ role: Role) throws(NightjarError) {
         var open: [Frame] = []
         try enter(node, role, &open)

@@ -1,5 +1,5 @@
-/// The addresses to which a client may connect. Protects programs that fetch URLs of others, for example for webhooks and
-/// previews, against requests to internal servers (server-side request forgery).
+/// The addresses to which a client may connect. Protects programs that fetch untrusted URLs, for example for webhooks
+/// and previews, against requests to internal servers (server-side request forgery).
 ///
 /// An address is denied if a rule of the deny list matches, unless a rule of the allow list matches. The IPv4 address in an
 /// IPv6 address (IPv4-mapped, IPv4-compatible, IPv4-translated, NAT64, 6to4, Teredo, ISATAP) is checked, too.
@@ -99,7 +99,7 @@ enum AddressClass: String, CaseIterable {
     /// All other addresses that are not global unicast addresses, also those for protocols and benchmarks, and broadcast.
     case reserved
 
-    /// Nil for a public address.
+    /// Creates the class of an address. Nil for a public address.
     init?(of address: IPAddress) {
         let table = address.family == .ipv4 ? AddressClass.ipv4 : AddressClass.ipv6
         if let (_, category) = table.first(where: { $0.network.contains(address) }) {

@@ -48,7 +48,7 @@ public struct ResolveEntries: Hashable, Sendable {
         let key = Key(host: try ResolveEntries.host(text[..<end], entry), port: port)
         if isRemoval {
             guard portEnd == nil else {
-                throw ResolveEntries.invalid(entry, "an entry that begins with \"-\" has no address")
+                throw ResolveEntries.invalid(entry, "an entry that begins with \"-\" must not have an address")
             }
             addresses[key] = nil
             return

@@ -22,8 +22,8 @@ public struct CookieJar: Sendable {
     var lastStamp = 0.0
     /// Incremented by each change of ``snapshot()``, except a change of ``Cookie/lastAccess`` alone.
     public internal(set) var revision: UInt64 = 0
-    /// The lineages of logins whose cookies were deleted because they have ended, of which the
-    /// latest are kept. Late responses do not store cookies of these logins.
+    /// The lineages of the latest logins that have ended and whose cookies were deleted. Late responses do not
+    /// store cookies of these logins.
     var endedLogins: [UInt64] = []
 
     /// - Parameter isPublicSuffix: returns true for a name whose subdomains belong to different owners, such as `com`

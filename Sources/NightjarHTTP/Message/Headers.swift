@@ -235,8 +235,8 @@ public struct Headers: Sendable {
     /// The value of the first field of this name. Bytes that are not UTF-8 become U+FFFD.
     ///
     /// Setting it replaces all fields of the name with one field at the end, and nil removes them. ``add(_:_:)`` repeats a
-    /// field. If the name or the value is invalid, the fields stay as they are, and a call with these headers fails with
-    /// the error that ``set(_:_:)`` throws.
+    /// field. If the name or the value is invalid, the fields remain unchanged, and a call with these headers fails
+    /// with the error that ``set(_:_:)`` throws.
     public subscript(_ name: String) -> String? {
         get { firstIndex(of: name).map(value(at:)) }
         set {

@@ -1,4 +1,4 @@
-/// How a request ended without a response.
+/// The end of a request without a response.
 public struct RequestLoss: Sendable {
     public enum Reason: Sendable {
         /// The connection closed, or the server reset the stream.

@@ -107,7 +107,7 @@ public struct Request: Sendable {
         self.target = target
     }
 
-    /// Creates a request with a URI template and query items. Nil and null values leave a query item out.
+    /// Creates a request with a URI template and query items. Nil and null values omit a query item.
     ///
     ///     Request(.get, "/users/{id}/files", ["id": id], query: ["page": 2, "q": term])
     ///

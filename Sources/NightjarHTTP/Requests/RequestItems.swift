@@ -3,7 +3,7 @@
 ///     request.query = ["per_page": 20, "q": term, "draft": nil, "tag": ["swift", "http"]]
 ///     request.query.append((name: "page", value: "2"))
 ///
-/// In a dictionary literal, the values are ``ParameterValue``s: nil and ``JSONValue/null`` leave the item out, an array
+/// In a dictionary literal, the values are ``ParameterValue``s: nil and ``JSONValue/null`` omit the item, an array
 /// becomes one item for each of its elements, and an object is written as JSON. The order is kept, and a name may repeat.
 public struct RequestItems: Sendable {
     /// All items.

@@ -1,8 +1,8 @@
 extension JSONValue {
     /// Decodes the part of this value at `pointer`, as in `at: "/results"`. The empty pointer selects the whole value.
     ///
-    /// - Throws: `invalid_argument` if `pointer` is not a JSON Pointer. `decoding` with the path, the expected and the found type. A ``NightjarError`` that a type's
-    ///   `init(from:)` throws is thrown unchanged.
+    /// - Throws: `invalid_argument` if `pointer` is not a JSON Pointer. `decoding` with the path, the expected and the
+    ///   found type. A ``NightjarError`` that a type's `init(from:)` throws is thrown unchanged.
     public func decode<Value: Decodable>(
         _ type: Value.Type, at pointer: some JSONLocation = JSONPointer(), _ options: JSONDecodingOptions = .init()
     ) throws(NightjarError) -> Value {

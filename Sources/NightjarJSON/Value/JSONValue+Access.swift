@@ -35,6 +35,6 @@ extension JSONValue {
 
 extension JSONValue: CustomStringConvertible {
     /// The value as JSON, without white space. It is not masked: a token in the value is a token in the description. A
-    /// number that is infinite or NaN, which JSON cannot represent, is written as Swift does.
+    /// number that is infinite or NaN, which JSON cannot represent, is written as in Swift.
     public var description: String { String(buffer: displayText) }
 }

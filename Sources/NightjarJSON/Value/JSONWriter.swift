@@ -12,7 +12,7 @@ extension JSONValue {
         return writer.buffer
     }
 
-    /// The value as JSON without white space. Numbers that JSON cannot represent are written as Swift does.
+    /// The value as JSON without white space. Numbers that JSON cannot represent are written as in Swift.
     var displayText: ByteBuffer {
         var writer = JSONWriter(acceptsAnyNumber: true)
         try? writer.write(self)

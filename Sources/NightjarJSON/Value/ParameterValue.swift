@@ -2,7 +2,7 @@
 ///
 ///     request.query = ["per_page": 20, "q": term, "draft": isDraft, "tag": ["swift", "http"]]
 ///
-/// Nil and ``JSONValue/null`` leave a parameter out. Types with a text form, such as identifiers and enums with raw
+/// Nil and ``JSONValue/null`` omit a parameter. Types with a text form, such as identifiers and enums with raw
 /// values, conform without a member of their own:
 ///
 ///     enum Order: String, ParameterValue { case newest, oldest }

@@ -34,7 +34,7 @@ final class AddressResolver: @unchecked Sendable {
         for lookup in lookups.values { lookup.fail(ChannelError.ioOnClosedChannel) }
     }
 
-    /// Returns the addresses that need no lookup: those of an entry, or the address that `host` is. Otherwise, nil.
+    /// Returns the addresses that need no lookup: those of an entry, or `host` if it is an address. Otherwise, nil.
     func known(_ host: String, _ port: Int) -> [SocketAddress]? {
         if let addresses = entries.addresses(of: host, port: port) {
             return addresses.compactMap { try? SocketAddress(ipAddress: $0.description, port: port) }
@@ -61,7 +61,7 @@ final class AddressResolver: @unchecked Sendable {
         generation &+= 1
     }
 
-    /// Returns all addresses, of an entry in its order, otherwise in the system's order of preference.
+    /// Returns all addresses: those of an entry in its order, otherwise those of the system in its order of preference.
     ///
     /// Concurrent lookups of the same host and port, including the A and AAAA queries of one connection, share one
     /// system call.

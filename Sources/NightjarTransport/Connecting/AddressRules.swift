@@ -65,7 +65,7 @@ struct AddressRules: Sendable {
         case .socket(let socket):
             throw NightjarError(
                 .invalidRequest,
-                "connecting to \(socket) was refused: address_filter does not allow Unix sockets; use a client without "
+                "connecting to \(socket) failed: address_filter does not allow Unix sockets; use a client without "
                     + "address_filter",
                 phase: .connect)
         case .tunnelled(let proxy) where proxy.kind == .socks5: return
@@ -77,7 +77,7 @@ struct AddressRules: Sendable {
             guard !filter.allowsProxies else { return }
             throw NightjarError(
                 .invalidRequest,
-                "the request to \(origin.authority) was refused: the proxy \(proxy) resolves the name, so address_filter "
+                "the request to \(origin.authority) failed: the proxy \(proxy) resolves the name, so address_filter "
                     + "cannot check the address; set proxy to false, use a socks5 proxy, or set "
                     + "address_filter.allow_proxies",
                 phase: .connect)
@@ -87,7 +87,7 @@ struct AddressRules: Sendable {
     private static func denied(_ denial: String, _ place: String) -> NightjarError {
         NightjarError(
             .invalidRequest,
-            "connecting to \(place) was refused: address_filter denies its address \(denial); if the server is trusted, "
+            "connecting to \(place) failed: address_filter denies its address \(denial); if the server is trusted, "
                 + "add the address to address_filter.allow",
             phase: .connect)
     }

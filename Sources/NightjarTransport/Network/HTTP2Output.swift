@@ -51,6 +51,6 @@ struct HTTP2Output {
     }
 
     private static let batchSize = 64 * 1024
-    /// An upper limit of the bytes of one write: what the channel accepts before it is not writable, and a batch.
+    /// An upper limit of the bytes of one write: the bytes that the channel accepts while it is writable, and a batch.
     static let largestWrite = 1024 * 1024
 }

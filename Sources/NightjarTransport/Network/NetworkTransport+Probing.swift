@@ -26,7 +26,7 @@ extension NetworkTransport {
     /// Probes the shared connections of a host that have been idle for a long time. A router may have forgotten them.
     func probeLongIdle(_ host: Host) {
         for connection in host.pool.distrustShared(idleSince: clock.now - NetworkTransport.longIdleTime) {
-            // Without a PING, the server has responded to one within the last seconds.
+            // No PING is sent if the server has responded to one within the last seconds.
             if connection.ping() { scheduleEndOfProbing() } else { confirmed(connection) }
         }
     }

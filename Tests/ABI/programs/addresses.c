@@ -1,4 +1,4 @@
-/* The addresses of connections: resolve, the version of IP, the local end, the address filter; and https_only.
+/* The addresses of connections: resolve, the version of IP, the local address, the address filter; and https_only.
  * Leak-checked under valgrind.
  *
  *   addresses URL      the demo API, at 127.0.0.1

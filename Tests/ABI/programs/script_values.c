@@ -49,7 +49,7 @@ static void chunks_return_values(bool is_sandboxed) {
   fails(script, "return {[1.5] = 1}", "results[1]: a table key is a number");
   fails(script, "error 'no'", "no\nstack traceback:");
 
-  /* The host does not want the results. */
+  /* The host does not request the results. */
   const char *function = "return function() end";
   CHECK(nj_script_run(script, function, strlen(function), NULL, NULL, NULL) == NJ_OK);
   nj_script_free(script);

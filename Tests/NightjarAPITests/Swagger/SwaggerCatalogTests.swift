@@ -159,7 +159,7 @@ import Testing
         #expect(try accepts(response, "1") && !accepts(response, "\"1\""))
     }
 
-    /// Replaces, removes and repeats parts of the document. No mistake may trap, and each has an error or a catalog.
+    /// Replaces, removes and repeats parts of the document. No mistake may trap, and each gives an error or a catalog.
     @Test func randomMistakesAreHandled() throws {
         let lines = SwaggerCatalogTests.store.split(separator: "\n").map(String.init)
         let values = [

@@ -51,7 +51,7 @@ import Testing
         #expect(try denial(address) == reason)
     }
 
-    /// Also if the class of the IPv6 address itself is not denied.
+    /// The embedded address is checked also if the class of the IPv6 address itself is not denied.
     @Test(arguments: [
         "::10.0.0.1", "::ffff:0:10.0.0.1", "64:ff9b:1::a00:1", "2001:0:a00:1::1", "2001:0:101:101::f5ff:fffe",
     ])

@@ -42,7 +42,7 @@ import Testing
         ("a.test:x:1.1.1.1", "the port must be between 1 and 65535"),
         ("a.test:80:b.test", #""b.test" is not an IP address"#), ("a.test:80:1.1.1.1,", #""" is not an IP address"#),
         ("a b:80:1.1.1.1", #"" " is not allowed in a host name"#), (":80:1.1.1.1", "the URL has no host"),
-        ("-a.test:80:1.1.1.1", #"an entry that begins with "-" has no address"#),
+        ("-a.test:80:1.1.1.1", #"an entry that begins with "-" must not have an address"#),
     ])
     func invalidEntryIsRejected(entry: String, reason: String) {
         let error = #expect(throws: NightjarError.self) { try ResolveEntries([entry]) }

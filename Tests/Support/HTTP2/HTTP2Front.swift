@@ -20,8 +20,8 @@ final class HTTP2Front: @unchecked Sendable {
     private let interruption: Latch
     private let log: PeerLog
     private let scripts: PeerScripts
-    /// Starts a script on a stream, on a new thread. Nil after the end of the connection, because it retains the first
-    /// script, which retains this object, as the streams do.
+    /// Starts a script on a stream, on a new thread. The closure retains the first script, which retains this object,
+    /// so it is nil after the end of the connection. The streams also retain this object.
     private var play: (@Sendable (ScriptedStream, _ connection: Int, [ScriptedPeer.Step]) -> Void)?
 
     /// Guards the state below and the state of the streams. Signals each change that a script can wait for.
