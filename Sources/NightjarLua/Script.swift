@@ -87,11 +87,14 @@ public final class Script: @unchecked Sendable {
         let function = HostFunction(function)
         functions.append(function)
         let pointer = OpaquePointer(Unmanaged.passUnretained(function).toOpaque())
-        try check(njl_script_set_function(state, name, pointer))
+        try check(exchanging { njl_script_set_function(state, name, pointer) })
     }
 
     public func setGlobal(_ name: String, _ value: ScriptValue) throws(NightjarError) {
-        try check(value.withC { value in withUnsafePointer(to: value) { njl_script_set_value(state, name, $0) } })
+        try check(
+            exchanging {
+                value.withC { value in withUnsafePointer(to: value) { njl_script_set_value(state, name, $0) } }
+            })
     }
 
     /// Sets a global to a value of JSON. Null becomes `nil`, but nightjar.null inside tables.

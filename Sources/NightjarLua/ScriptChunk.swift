@@ -5,8 +5,8 @@ import NightjarHTTP
 /// The code of a run: a chunk, or a function with its arguments.
 package struct ScriptChunk: Sendable {
     private let kind: njl_source
-    private let text: [UInt8]
-    private let name: [UInt8]?
+    private var text: [UInt8]
+    private var name: [UInt8]?
 
     /// - Parameter name: the name of the chunk in messages.
     package init(_ source: [UInt8], name: String) { self.init(NJL_FROM_TEXT, source, name: Array("=\(name)".utf8)) }
@@ -37,6 +37,9 @@ package struct ScriptChunk: Sendable {
         self.text = text
         self.name = name
     }
+
+    /// Releases the code and the name.
+    mutating func discard() { (text, name) = ([], nil) }
 
     /// Calls `body` with the C form of the chunk, which is valid until `body` returns.
     func withC<Result>(wantsResults: Bool, _ body: (UnsafePointer<njl_call>) -> Result) -> Result {

@@ -21,7 +21,8 @@ final class ScriptRun: @unchecked Sendable {
     /// Nil after the end. Locked, so that the last owner of the script is not a thread that cancels the run.
     private let script: Mutex<Script?>
     private let queue: CompletionQueue
-    private let chunk: ScriptChunk
+    /// The code, which only the first step reads.
+    private var chunk: ScriptChunk
     // Used in the events of the queue. Released at the end, so that the waiting thread releases no objects of the host.
     private var engine: Engine?
     private var finished: Finished?
@@ -57,6 +58,8 @@ final class ScriptRun: @unchecked Sendable {
             work.end()
             throw error
         }
+        // The start of the run has discarded an earlier interrupt.
+        if work.isCancelled { script.interrupt() }
         run.work = work
         run.post()
         return work
@@ -74,6 +77,7 @@ final class ScriptRun: @unchecked Sendable {
         let status = chunk.withC(wantsResults: true) {
             njl_script_step(script.state, $0, isFirst, &wait, &results, &message)
         }
+        if isFirst { chunk.discard() }
         isFirst = false
         guard status == NJL_WAITS else { return end(script, results, message) }
         if wait == 0 { post() } else { self.wait(wait < 0 ? nil : Duration(seconds: wait)) }

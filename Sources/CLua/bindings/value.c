@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/failure.h"
 #include "core/metatable.h"
 #include "json/json.h"
 #include "bindings/bindings.h"
@@ -62,16 +63,8 @@ void njl_push_value(lua_State *L, const njl_value *value) {
 
 typedef struct reading {
   int index;
-  char *text, *message;
+  char *text;
 } reading;
-
-static char *copy(lua_State *L, const char *text, size_t length) {
-  char *bytes = malloc(length + 1);
-  if (bytes == NULL) luaL_error(L, "not enough memory");
-  memcpy(bytes, text, length);
-  bytes[length] = 0;
-  return bytes;
-}
 
 /* Encodes the value at index 2 for the reading at index 1. */
 static int encode(lua_State *L) {
@@ -81,17 +74,8 @@ static int encode(lua_State *L) {
   snprintf(name, sizeof name, "argument %d", reading->index);
   njl_open_values(L);
   const char *text = njl_json_write(L, 2, name, (njl_json_style){.is_sorted = true}, &length);
-  reading->text = copy(L, text, length);
-  return 0;
-}
-
-/* Describes the error at index 2 for the reading at index 1. */
-static int describe(lua_State *L) {
-  reading *reading = lua_touserdata(L, 1);
-  size_t length;
-  const char *message = luaL_tolstring(L, 2, &length);
-  reading->message = copy(L, message, length);
-  return 0;
+  reading->text = njl_copy_text(text, length);
+  return reading->text != NULL ? 0 : luaL_error(L, "not enough memory");
 }
 
 /* The calls are protected, so that no error crosses the frames of the host program. */
@@ -102,13 +86,6 @@ char *njl_arguments_json(njl_arguments *arguments, size_t index, char **message)
   lua_pushcfunction(L, encode);
   lua_pushlightuserdata(L, &reading);
   lua_pushvalue(L, reading.index);
-  if (lua_pcall(L, 2, 0, 0) != LUA_OK) {
-    lua_pushcfunction(L, describe);
-    lua_insert(L, -2);
-    lua_pushlightuserdata(L, &reading);
-    lua_insert(L, -2);
-    if (lua_pcall(L, 2, 0, 0) != LUA_OK) lua_pop(L, 1);
-  }
-  *message = reading.message;
+  *message = lua_pcall(L, 2, 0, 0) != LUA_OK ? njl_take_error(L) : NULL;
   return reading.text;
 }

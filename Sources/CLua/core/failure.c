@@ -2,6 +2,7 @@
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/failure.h"
@@ -119,4 +120,35 @@ static int tried(lua_State *L, int status, lua_KContext context) {
 int njl_try(lua_State *L) {
   njl_check_callable(L, 1, "function");
   return tried(L, lua_pcallk(L, lua_gettop(L) - 1, LUA_MULTRET, 0, 0, tried), 0);
+}
+
+char *njl_copy_text(const char *text, size_t length) {
+  char *bytes = malloc(length + 1);
+  if (bytes == NULL) return NULL;
+  memcpy(bytes, text, length);
+  bytes[length] = 0;
+  return bytes;
+}
+
+/* Copies the text of the error at index 2 to the pointer at index 1. */
+static int copy_error(lua_State *L) {
+  char **text = lua_touserdata(L, 1);
+  size_t length;
+  const char *message = luaL_tolstring(L, 2, &length);
+  *text = njl_copy_text(message, length);
+  return 0;
+}
+
+char *njl_take_error(lua_State *L) {
+  char *text = NULL;
+  if (!lua_checkstack(L, 2)) {
+    lua_pop(L, 1);
+    return NULL;
+  }
+  lua_pushcfunction(L, copy_error);
+  lua_insert(L, -2);
+  lua_pushlightuserdata(L, &text);
+  lua_insert(L, -2);
+  if (lua_pcall(L, 2, 0, 0) != LUA_OK) lua_pop(L, 1);
+  return text;
 }

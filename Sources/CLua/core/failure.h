@@ -47,5 +47,10 @@ int njl_raise(lua_State *L, njl_kind kind, int phase, const char *format, ...) N
 /* Adds the number of the request in its batch to the error on top of the stack. */
 void njl_number_error(lua_State *L, lua_Integer place) NJL_RAISES;
 int njl_try(lua_State *L) NJL_RAISES;
+/* Returns a copy of the text, which the caller frees; NULL: out of memory. */
+char *njl_copy_text(const char *text, size_t length);
+/* Pops the error on top of the stack and returns its text, which the caller frees. NULL if there is not enough memory, or if
+ * describing the error fails. */
+char *njl_take_error(lua_State *L);
 
 #endif

@@ -2,6 +2,7 @@
 #include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 
+#include "core/failure.h"
 #include "core/host.h"
 #include "core/state.h"
 #include "json/json.h"
@@ -41,14 +42,6 @@ static int get_global(lua_State *L) {
   return 0;
 }
 
-static int describe(lua_State *L) {
-  global *global = lua_touserdata(L, 1);
-  size_t length;
-  const char *message = luaL_tolstring(L, 2, &length);
-  global->message = njl_copy_text(message, length);
-  return 0;
-}
-
 /* Calls `function` with the global. Keeps the stack unchanged, because the running script may have called the host
  * function that uses the global. Without a run, the limits of a run apply to the call. */
 static bool use(njl_script *script, lua_CFunction function, global *global) {
@@ -65,13 +58,7 @@ static bool use(njl_script *script, lua_CFunction function, global *global) {
   lua_pushcfunction(L, function);
   lua_pushlightuserdata(L, global);
   bool is_done = lua_pcall(L, 1, 0, 0) == LUA_OK;
-  if (!is_done) {
-    lua_pushcfunction(L, describe);
-    lua_insert(L, -2);
-    lua_pushlightuserdata(L, global);
-    lua_insert(L, -2);
-    lua_pcall(L, 2, 0, 0); /* If it fails, there is no message. */
-  }
+  if (!is_done) global->message = njl_take_error(L);
   njl_leave(host);
   if (!is_running) njl_script_end_run(script);
   lua_settop(L, top);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/failure.h"
 #include "core/host.h"
 #include "core/loop.h"
 #include "core/state.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/coroutine.h"
+#include "core/failure.h"
 #include "core/host.h"
 #include "core/state.h"
 #include "bindings/bindings.h"
@@ -71,14 +72,6 @@ void njl_script_free(njl_script *script) {
   if (script->L != NULL) lua_close(script->L);
   njl_budget_release(script->budget);
   free(script);
-}
-
-char *njl_copy_text(const char *text, size_t length) {
-  char *bytes = malloc(length + 1);
-  if (bytes == NULL) return NULL;
-  memcpy(bytes, text, length);
-  bytes[length] = 0;
-  return bytes;
 }
 
 void njl_script_free_text(char *text) { free(text); }

@@ -9,7 +9,6 @@
 #include "njl_script.h"
 
 /* script.c */
-char *njl_copy_text(const char *text, size_t length); /* NULL: out of memory; free with njl_script_free_text */
 
 /* run.c */
 void njl_script_end_run(njl_script *script); /* after njl_script_prepare */
