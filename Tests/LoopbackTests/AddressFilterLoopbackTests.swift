@@ -25,19 +25,19 @@ import Testing
         #expect(error.kind == .invalidRequest, sourceLocation: location)
         #expect(error.attempts <= 1, sourceLocation: location)
         #expect(!error.requestMayHaveBeenProcessed, sourceLocation: location)
-        #expect(error.message.contains("address_filter denies its address \(denial);"), sourceLocation: location)
+        #expect(error.message.contains("address_filter denies its address (\(denial));"), sourceLocation: location)
     }
 
     @Test func literalAddressesAndNamesAreChecked() throws {
         let peer = try ScriptedPeer([[]], repeatsLast: true)
         let client = try client()
-        try expectRejection(client, "http://127.0.0.1:\(peer.port)/", "127.0.0.1 (loopback)")
-        try expectRejection(client, "http://localhost:\(peer.port)/", "127.0.0.1 (loopback)")
+        try expectRejection(client, "http://127.0.0.1:\(peer.port)/", "loopback")
+        try expectRejection(client, "http://localhost:\(peer.port)/", "loopback")
         try expectRejection(
             client, "http://[::ffff:127.0.0.1]:\(peer.port)/",
-            "::ffff:127.0.0.1 (loopback, by the embedded address 127.0.0.1)")
-        try expectRejection(client, "http://[::1]:\(peer.port)/", "::1 (loopback)")
-        try expectRejection(client, "http://169.254.169.254/latest/meta-data/", "169.254.169.254 (link_local)")
+            "loopback, by an embedded IPv4 address")
+        try expectRejection(client, "http://[::1]:\(peer.port)/", "loopback")
+        try expectRejection(client, "http://169.254.169.254/latest/meta-data/", "link_local")
         #expect(peer.socketCount == 0)
     }
 
@@ -60,7 +60,7 @@ import Testing
                 "inner.test:\(port):10.0.0.1,127.0.0.2", "mixed.test:\(port):127.0.0.2,127.0.0.1",
             ])
         }
-        try expectRejection(client, "http://inner.test:\(port)/", "10.0.0.1 (private)")
+        try expectRejection(client, "http://inner.test:\(port)/", "private")
         #expect(try client.sendBlocking(Request(.get, "http://mixed.test:\(port)/")).text == "reached")
         #expect(peer.clientAddresses.count == 1)
     }
@@ -73,7 +73,7 @@ import Testing
         let client = try client(AddressFilter(allowing: ["127.0.0.1"]))
         let error = try failure(client, Request(.get, "http://127.0.0.1:\(peer.port)/"))
         #expect(error.kind == .invalidRequest)
-        #expect(error.message.contains("127.0.0.2 (loopback)"))
+        #expect(error.message.contains("(loopback)"))
         #expect(inner.socketCount == 0)
     }
 
@@ -109,7 +109,7 @@ import Testing
                 == "the request to outer.test:80 failed: the proxy \(kind)://127.0.0.1:\(proxy.port) resolves the "
                 + "name, so address_filter cannot check the address; set proxy to false, use a socks5 proxy, or set "
                 + "address_filter.allow_proxies")
-        try expectRejection(client, "http://10.0.0.1/", "10.0.0.1 (private)")
+        try expectRejection(client, "http://10.0.0.1/", "private")
         #expect(proxy.socketCount == 0)
     }
 
@@ -118,7 +118,7 @@ import Testing
         let client = try proxied("http", proxy, AddressFilter(allowsProxies: true))
         #expect(try client.sendBlocking(Request(.get, "http://outer.test/")).text == "one")
         #expect(try client.sendBlocking(Request(.get, "http://8.8.8.8/")).text == "one")
-        try expectRejection(client, "http://10.0.0.1/", "10.0.0.1 (private)")
+        try expectRejection(client, "http://10.0.0.1/", "private")
         #expect(proxy.clientAddresses.count == 2)
     }
 
@@ -127,8 +127,8 @@ import Testing
             [.expectBytes(3), .send(Bytes([5, 0])), .expectBytes(10), .send(Bytes([5, 5, 0, 1, 0, 0, 0, 0, 0, 0]))]
         ])
         let client = try proxied("socks5", proxy, .publicOnly)
-        try expectRejection(client, "http://inner.test/", "10.0.0.1 (private)")
-        try expectRejection(client, "http://10.0.0.1/", "10.0.0.1 (private)")
+        try expectRejection(client, "http://inner.test/", "private")
+        try expectRejection(client, "http://10.0.0.1/", "private")
         #expect(proxy.socketCount == 0)
         _ = try? client.sendBlocking(Request(.get, "http://outer.test/"))
         #expect(proxy.received(0).suffix(6) == [8, 8, 8, 8, 0, 80])

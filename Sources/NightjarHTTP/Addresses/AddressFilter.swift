@@ -77,7 +77,7 @@ public struct AddressFilter: Hashable, Sendable {
             guard let reason = denied.lazy.compactMap({ $0.match(form, category) }).first,
                 !allowed.contains(where: { $0.match(form, category) != nil })
             else { continue }
-            return form == address ? reason : "\(reason), by the embedded address \(form)"
+            return form == address ? reason : "\(reason), by an embedded IPv4 address"
         }
         return nil
     }
@@ -166,6 +166,7 @@ enum EmbeddedAddress {
                 IPAddress(v4: ~UInt32(truncatingIfNeeded: address.value)),
             ]
         }
+        if localNAT64.contains(address) { return [address] + localNAT64Forms(of: address.value) }
         let isEmbedded = inLowBits.contains { $0.contains(address) } && address.value > 1
         // ISATAP, RFC 5214 section 6.1. One bit means that the IPv4 address is unique.
         let isISATAP = UInt32(truncatingIfNeeded: address.value >> 32) & 0xFDFF_FFFF == 0x5EFE
@@ -178,10 +179,21 @@ enum EmbeddedAddress {
     private static let sixToFour = IPNetwork(v6: [0x2002], bits: 16)
     /// RFC 4380: the address of the server, and the inverted address of the client.
     private static let teredo = IPNetwork(v6: [0x2001, 0], bits: 32)
+    /// NAT64 in a local network, RFC 8215. The length of the prefix is not known.
+    private static let localNAT64 = IPNetwork(v6: [0x64, 0xFF9B, 1], bits: 48)
+
+    /// Returns the IPv4 address for each length of the prefix, without those of 0.0.0.0/8, to which nothing is delivered.
+    /// RFC 6052 section 2.2: the bits 64 to 71 are skipped.
+    private static func localNAT64Forms(of value: UInt128) -> [IPAddress] {
+        let low: UInt128 = value & ((1 << 56) - 1)
+        let compact = ((value >> 64) << 56) | low
+        let forms = [48, 56, 64].map { UInt32(truncatingIfNeeded: compact >> UInt128(120 - 32 - $0)) }
+        return (forms + [UInt32(truncatingIfNeeded: value)]).filter { $0 >> 24 != 0 }.map { IPAddress(v4: $0) }
+    }
+
     private static let inLowBits = [
         IPNetwork(v6: [], bits: 96),  // IPv4-compatible, RFC 4291 section 2.5.5.1
         IPNetwork(v6: [0, 0, 0, 0, 0xFFFF], bits: 96),  // IPv4-translated, RFC 2765
         IPNetwork(v6: [0x64, 0xFF9B], bits: 96),  // NAT64, RFC 6052
-        IPNetwork(v6: [0x64, 0xFF9B, 1], bits: 48),  // NAT64 in a local network, RFC 8215
     ]
 }

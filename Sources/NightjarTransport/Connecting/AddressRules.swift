@@ -47,7 +47,7 @@ struct AddressRules: Sendable {
         addresses = addresses.filter { socketAddress in
             guard let address = socketAddress.address else { return false }
             guard let reason = filter.denial(of: address) else { return true }
-            denial = denial ?? "\(address) (\(reason))"
+            denial = denial ?? reason
             return false
         }
         if addresses.isEmpty, let denial { throw AddressRules.denied(denial, peer.place) }
@@ -72,7 +72,7 @@ struct AddressRules: Sendable {
         case .forwarded(let proxy), .tunnelled(let proxy):
             if let address = try? IPAddress(origin.host) {
                 guard let reason = filter.denial(of: address) else { return }
-                throw AddressRules.denied("\(address) (\(reason))", origin.authority)
+                throw AddressRules.denied(reason, origin.authority)
             }
             guard !filter.allowsProxies else { return }
             throw NightjarError(
@@ -84,10 +84,11 @@ struct AddressRules: Sendable {
         }
     }
 
+    /// The message does not contain the address of a name, because it may be shown to the person who has chosen the name.
     private static func denied(_ denial: String, _ place: String) -> NightjarError {
         NightjarError(
             .invalidRequest,
-            "connecting to \(place) failed: address_filter denies its address \(denial); if the server is trusted, "
+            "connecting to \(place) failed: address_filter denies its address (\(denial)); if the server is trusted, "
                 + "add the address to address_filter.allow",
             phase: .connect)
     }

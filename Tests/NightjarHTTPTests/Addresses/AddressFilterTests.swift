@@ -38,13 +38,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("::ffff:10.0.0.1", "private, by the embedded address 10.0.0.1"),
-        ("::ffff:a9fe:a9fe", "link_local, by the embedded address 169.254.169.254"),
-        ("64:ff9b::7f00:1", "loopback, by the embedded address 127.0.0.1"),
-        ("2002:7f00:1::1", "loopback, by the embedded address 127.0.0.1"),
-        ("2002:a9fe:a9fe::", "link_local, by the embedded address 169.254.169.254"),
-        ("2606:4700::5efe:10.0.0.1", "private, by the embedded address 10.0.0.1"),
-        ("2606:4700::200:5efe:10.0.0.1", "private, by the embedded address 10.0.0.1"),
+        ("::ffff:10.0.0.1", "private, by an embedded IPv4 address"),
+        ("::ffff:a9fe:a9fe", "link_local, by an embedded IPv4 address"),
+        ("64:ff9b::7f00:1", "loopback, by an embedded IPv4 address"),
+        ("2002:7f00:1::1", "loopback, by an embedded IPv4 address"),
+        ("2002:a9fe:a9fe::", "link_local, by an embedded IPv4 address"),
+        ("2606:4700::5efe:10.0.0.1", "private, by an embedded IPv4 address"),
+        ("2606:4700::200:5efe:10.0.0.1", "private, by an embedded IPv4 address"),
         ("::127.0.0.1", "reserved"), ("::ffff:0:10.0.0.1", "reserved"), ("64:ff9b:1::a00:1", "reserved"),
     ])
     func embeddedAddressIsChecked(address: String, reason: String) throws {
@@ -57,8 +57,19 @@ import Testing
     ])
     func embeddedAddressIsCheckedForSingleClasses(address: String) throws {
         let filter = try AddressFilter(denying: ["private"])
-        #expect(try denial(address, filter) == "private, by the embedded address 10.0.0.1")
+        #expect(try denial(address, filter) == "private, by an embedded IPv4 address")
         #expect(try denial("::1", filter) == nil)
+    }
+
+    /// A local prefix for NAT64 has 48, 56, 64 or 96 bits. RFC 6052 section 2.2.
+    @Test(arguments: [
+        "64:ff9b:1:a9fe:a9:fe00:808:808", "64:ff9b:1:5a9:fe:a9fe:0:0", "64:ff9b:1:505:a9:fea9:fe00:0",
+        "64:ff9b:1::a9fe:a9fe",
+    ])
+    func localNAT64IsCheckedForEachPrefix(address: String) throws {
+        let filter = try AddressFilter(allowing: ["64:ff9b:1::/48"])
+        #expect(try denial(address, filter) == "link_local, by an embedded IPv4 address")
+        #expect(try denial("64:ff9b:1::808:808", filter) == nil)
     }
 
     @Test func allowListHasPrecedence() throws {
