@@ -114,20 +114,20 @@ final class BodyPump: Sendable {
     private func deliver(_ part: ByteBuffer, _ number: Int) {
         // An empty part would end a chunked body, so the sequence is asked for the next part.
         guard part.readableBytes > 0 else { return }
-        let wanted = state.withLock { state -> (task: ClientTask, part: ByteBuffer)? in
-            guard number == state.attempt, let wanted = state.wanted.take() else { return nil }
+        // Under the lock, so that a part of an ended attempt arrives before the next attempt, which ignores it.
+        state.withLock { state in
+            guard number == state.attempt, let wanted = state.wanted.take() else { return }
             state.rest = part
-            return state.rest.readSlice(length: min(wanted.maximum, part.readableBytes)).map { (wanted.task, $0) }
+            guard let part = state.rest.readSlice(length: min(wanted.maximum, part.readableBytes)) else { return }
+            wanted.task.provide(.bytes(part))
         }
-        if let wanted { wanted.task.provide(.bytes(wanted.part)) }
     }
 
     private func end(_ end: BodyPart, _ number: Int) {
-        let wanted = state.withLock { state -> ClientTask? in
-            guard number == state.attempt else { return nil }
+        state.withLock { state in
+            guard number == state.attempt else { return }
             state.end = end
-            return state.wanted.take()?.task
+            state.wanted.take()?.task.provide(end)
         }
-        wanted?.provide(end)
     }
 }
