@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
@@ -185,13 +186,12 @@ import Testing
             task.pause()
         }
         let task = try client.start(Request(.get, "/"), on: queue, handlers)
-        var resumed = 0
-        while events.result.withLock({ $0 == nil }), resumed < 100 {
-            queue.poll(timeout: .milliseconds(30))
-            let before = events.text
-            queue.poll(timeout: .zero)
-            #expect(events.text == before)
-            resumed += 1
+        var seen = ""
+        while events.result.withLock({ $0 == nil }) {
+            poll(queue) { events.text != seen }
+            seen = events.text
+            queue.poll(timeout: .milliseconds(20))
+            #expect(events.text == seen)
             task.resume()
         }
         #expect(events.body == "012345" && events.error == nil)
@@ -246,6 +246,47 @@ import Testing
         try task.waitBlocking(timeout: longTimeout)
         let response = try events.result.withLock { try $0?.get() }
         #expect(response?.body.readableBytes == size)
+    }
+
+    /// The client continues to read when the task is resumed, and not when the queue is polled. Parts that arrive between
+    /// the two must not stop it again.
+    @Test func resumedResponseIsReadBeforeTheQueueIsPolled() throws {
+        let size = 16 << 20
+        let peer = try ScriptedPeer([
+            [
+                .expectRequest, .send(Bytes(Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8))),
+                .send(Bytes([UInt8](repeating: 120, count: size))),
+            ]
+        ])
+        let client = try client(of: peer) { $0.timeouts = .long }
+        let queue = CompletionQueue()
+        let events = Events()
+        let task = try client.start(Request(.get, "/"), on: queue, events.collecting)
+        task.pause()
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .milliseconds(300) { queue.poll(timeout: .milliseconds(50)) }
+        #expect(!task.isFinished)
+        task.resume()
+        // Nothing polls the queue.
+        while !task.isFinished, ContinuousClock.now - start < longTimeout { usleep(1000) }
+        #expect(task.isFinished && events.text == "")
+        try task.waitBlocking(timeout: longTimeout)
+        #expect(events.error == nil)
+    }
+
+    /// A pause after a cancel has no effect, so that the completion is delivered and the queue can be closed.
+    @Test(arguments: [false, true]) func pauseAfterACancelHasNoEffect(wasPaused: Bool) throws {
+        let peer = try ScriptedPeer([[.expectRequest, .respond(body: "body")]])
+        let client = try client(of: peer)
+        let queue = CompletionQueue()
+        let events = Events()
+        let task = try client.start(Request(.get, "/"), on: queue, events.handlers { if wasPaused { $0.pause() } })
+        if wasPaused { poll(queue) { events.text == "head" } }
+        while !task.isFinished { usleep(1000) }
+        task.cancel()
+        task.pause()
+        queue.close()
+        #expect(events.text.hasSuffix("end") && events.error == .cancelled)
     }
 
     @Test(arguments: [false, true]) func cancelEndsAPause(isComplete: Bool) throws {

@@ -124,20 +124,23 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     public override func resume() {
         guard let queue, delivery.resume() else { return }
-        queue.run { [self] in delivery.release(in: queue) }
+        // A pause after a cancel has no effect.
+        queue.run { [self] in isCancelled ? delivery.end(in: queue) : delivery.release(in: queue) }
         client.submit(.resume(self))
     }
 
-    /// Whether the callbacks are held back. Any thread.
+    /// Whether the client must not read from the network. False from the start of ``resume()``, which continues reading.
     var isPaused: Bool { delivery.isPaused }
 
-    /// Holds an event back if the task is paused. Used where the events are delivered.
+    /// Holds an event back if the task is paused and not cancelled. Used where the events are delivered.
     @inline(__always)
-    func holds(_ event: @autoclosure () -> QueueEvent) -> Bool { delivery.isPaused && delivery.hold(event()) }
+    func holds(_ event: @autoclosure () -> QueueEvent) -> Bool {
+        delivery.holdsEvents && !isCancelled && delivery.hold(event())
+    }
 
-    /// Delivers the events that were held back before an error.
+    /// Delivers the events that were held back before an error or a cancel.
     func endPause() {
-        if let queue, delivery.isPaused { delivery.end(in: queue) }
+        if let queue, delivery.holdsEvents { delivery.end(in: queue) }
     }
 
     /// Provides the decision that ``TaskHandlers/redirect`` deferred with ``TaskHandlers/RedirectAction/later``. Call

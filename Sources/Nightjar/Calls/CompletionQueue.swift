@@ -370,7 +370,8 @@ enum QueueEvent: Sendable {
         case .provideBody(let task, let maximum):
             if !task.holds(.provideBody(task, maximum: maximum)) { task.deliverBodyRequest(maximum) }
         case .finished(let task, let result):
-            if case .failure = result { task.endPause() } else if task.holds(.finished(task, result)) { return }
+            if case .success = result, task.holds(.finished(task, result)) { return }
+            task.endPause()
             queue?.forget(task)
             task.deliver(result)
         case .rewindBody(let task):

@@ -18,7 +18,11 @@ struct PausableDelivery: ~Copyable {
 
     // MARK: Any thread
 
-    var isPaused: Bool { state.load(ordering: .relaxed) != State.open }
+    /// False from the start of ``resume()``.
+    var isPaused: Bool { state.load(ordering: .relaxed) == State.paused }
+
+    /// Whether events are held back. True until the held events are delivered.
+    var holdsEvents: Bool { state.load(ordering: .relaxed) != State.open }
 
     func pause() { state.store(State.paused, ordering: .relaxed) }
 
@@ -31,7 +35,7 @@ struct PausableDelivery: ~Copyable {
 
     /// Returns false if the pause has ended meanwhile.
     func hold(_ event: QueueEvent) -> Bool {
-        guard isPaused else { return false }
+        guard holdsEvents else { return false }
         held.withLock { $0.append(event) }
         return true
     }

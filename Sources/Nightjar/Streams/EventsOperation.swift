@@ -113,10 +113,12 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
         }
         handlers.body = { [self] task, part in received(part, task) }
         let task = try client.start(try stream.prepare(request, using: &random), on: queue, handlers)
-        call.withLock { if !task.isFinished { $0 = task } }
-        // The operation may have been cancelled meanwhile.
+        // The end of the call, which removes it, is an event of this queue.
+        call.withLock { $0 = task }
+        // The operation may have been cancelled, paused or resumed meanwhile.
         if isCancelled { task.cancel() }
         if isPaused.load(ordering: .sequentiallyConsistent) { task.pause() }
+        if !isPaused.load(ordering: .sequentiallyConsistent) { task.resume() }
     }
 
     private func received(_ part: ByteBuffer, _ task: ClientTask) {
