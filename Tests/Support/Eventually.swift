@@ -12,7 +12,7 @@ public struct NeverHappened: Error, CustomStringConvertible {
 /// - Parameter what: Completes the sentence "it never happened that ...".
 @_disfavoredOverload  // asynchronous callers use the overload below, even with a synchronous closure
 public func eventually(
-    _ what: String, within limit: Duration = .seconds(5), _ condition: () throws -> Bool
+    _ what: String, within limit: Duration = .seconds(30), _ condition: () throws -> Bool
 ) throws {
     let end = ContinuousClock.now + limit
     while try !condition() {
@@ -23,7 +23,7 @@ public func eventually(
 
 /// Waits until `condition` is true, polling every few milliseconds, without blocking the thread.
 nonisolated(nonsending) public func eventually(
-    _ what: String, within limit: Duration = .seconds(5), _ condition: () async throws -> Bool
+    _ what: String, within limit: Duration = .seconds(30), _ condition: () async throws -> Bool
 ) async throws {
     let end = ContinuousClock.now + limit
     // Blocking tests can starve Swift's thread pool, so the condition is checked at least 20 times.
