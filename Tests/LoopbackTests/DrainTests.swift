@@ -90,6 +90,30 @@ import Testing
         client.close()
     }
 
+    /// A batch starts its later calls on the thread that polls the queue.
+    @Test func batchContinues() throws {
+        let peer = try ScriptedPeer(
+            [[.untilClosed([.expectRequest, .wait(.milliseconds(5)), .respond(body: "ok")])]], repeatsLast: true)
+        let client = try client(of: peer)
+        let queue = CompletionQueue()
+        let results = Mutex((succeeded: 0, ended: false))
+        let handlers = BatchHandlers(
+            ended: { _, _, _, result in
+                if case .success = result { results.withLock { $0.succeeded += 1 } }
+            },
+            finished: { _, _ in results.withLock { $0.ended = true } })
+        let requests = (0..<20).map { BatchCall(Request(.get, "/\($0)")) }
+        try client.start(batch: requests, concurrency: 2, on: queue, handlers)
+        let drained = Mutex<Bool?>(nil)
+        let drain = try client.drain(within: longTimeout, on: queue) { _ in
+            drained.withLock { $0 = results.withLock { $0.ended } }
+        }
+        #expect(kind { try client.start(batch: requests, on: queue, handlers) } == .closed)
+        try drain.waitBlocking(timeout: longTimeout)
+        let end = (results.withLock { $0 }, drained.withLock { $0 })
+        #expect(end.0.succeeded == 20 && end.1 == true)
+    }
+
     /// A download requests its parts while the client is draining.
     @Test func transferContinues() throws {
         let folder = try TemporaryDirectory()

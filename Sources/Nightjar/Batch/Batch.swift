@@ -86,7 +86,7 @@ package final class Batch: Cancellable {
             self.end(index, task, result)
             self.proceed(delivers: true)
         }
-        return try client.start(try calls[index].request.get(), on: queue, handlers)
+        return try client.startNext(try calls[index].request.get(), on: queue, handlers)
     }
 
     /// Records a call in progress, unless it has already ended on another thread.
@@ -125,6 +125,7 @@ package final class Batch: Cancellable {
             handlers.ended(self, index, nil, .failure(Batch.unstarted.inBatch(at: index)))
         }
         queue?.forget(self)
+        client.loop.batchEnded()
         handlers.finished(self, failure.map(Result.failure) ?? .success(()))
     }
 

@@ -65,7 +65,10 @@ extension Client {
     ) throws(NightjarError) -> Batch {
         guard !Fork.hasForked(since: forkGeneration) else { throw Client.forked }
         let batch = try makeBatch(calls, concurrency, collectsErrors, on: queue, handlers)
-        if let queue, !queue.register(batch) { throw NightjarError(.closed, "the queue is closed") }
+        if let queue, !queue.register(batch) {
+            loop.batchEnded()
+            throw NightjarError(.closed, "the queue is closed")
+        }
         batch.proceed(delivers: queue == nil)
         return batch
     }
@@ -76,6 +79,7 @@ extension Client {
     ) throws(NightjarError) -> Batch {
         let schedule = try BatchSchedule(
             count: calls.count, concurrency: concurrency, stopsAtFailure: !collectsErrors)
+        guard loop.batchBegan() else { throw NightjarError(.closed, "the client is closed") }
         return Batch(self, calls, schedule, on: queue, handlers)
     }
 

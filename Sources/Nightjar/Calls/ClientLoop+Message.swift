@@ -2,6 +2,8 @@ extension ClientLoop {
     /// A message of a caller to the loop.
     enum Message {
         case start(ClientTask)
+        /// Starts a call of a batch that is in progress.
+        case startNext(ClientTask)
         case begin(ClientOperation)
         case cancel(ClientTask)
         case resume(ClientTask)

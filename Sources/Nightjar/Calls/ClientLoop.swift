@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Members are used on the loop only, unless their comment or the comment above their section names other threads.
 final class ClientLoop: @unchecked Sendable {
-    private let thread: LoopThread
+    let thread: LoopThread
     private let forkGeneration = Fork.generation
     /// Whether the loop belongs to the parent of this forked process.
     var isOfParent: Bool { Fork.hasForked(since: forkGeneration) }
@@ -22,6 +22,8 @@ final class ClientLoop: @unchecked Sendable {
     private var isShutDown = false
     /// Whether the client accepts no new calls and operations.
     private var isDraining = false
+    /// The number of batches in progress.
+    private var batches = 0
 
     // On the loop:
     let chain: Chain
@@ -34,7 +36,7 @@ final class ClientLoop: @unchecked Sendable {
     /// decide. Nil: handshakes wait for no decisions. Set before the first call.
     var decideHandshake: ((ConnectionChallenge, Call) -> Bool)?
     private(set) var isClosing = false
-    private var hasShutDown = false
+    private(set) var hasShutDown = false
     /// Whether the client was closed on the loop. The loop then releases its thread itself.
     private var endsItself = false
     let transport: any HTTPTransport
@@ -60,11 +62,11 @@ final class ClientLoop: @unchecked Sendable {
     private var outboxQueue: CompletionQueue?
     private var isFlushScheduled = false
     var eventCoalescer = EventCoalescer()
-    private var alarm = Alarm()
+    var alarm = Alarm()
     /// The client's timers, by number. They are cancelled when the client is closed, because the event loop outlives
     /// the client.
-    private var timers: [Int: Scheduled<Void>] = [:]
-    private var lastTimer = 0
+    var timers: [Int: Scheduled<Void>] = [:]
+    var lastTimer = 0
 
     /// - Parameter innerTimeouts: The timeouts of token requests.
     init(
@@ -124,6 +126,25 @@ final class ClientLoop: @unchecked Sendable {
     /// Rejects new calls and operations from now on. Any thread.
     func rejectNewWork() { monitor.withLock { isDraining = true } }
 
+    /// Registers a batch until ``batchEnded()``. Returns false if the client accepts no work. Any thread.
+    func batchBegan() -> Bool {
+        monitor.withLock {
+            guard !isClosed, !isDraining else { return false }
+            batches += 1
+            return true
+        }
+    }
+
+    func batchEnded() {
+        let isAwaited = monitor.withLock {
+            batches -= 1
+            return isDraining
+        }
+        if isAwaited { submit(.run { self.checkDrained() }) }
+    }
+
+    var hasBatches: Bool { monitor.withLock { batches > 0 } }
+
     /// The operations in flight start their calls on the loop.
     private func rejectsWhileDraining(_ message: borrowing Message) -> Bool {
         switch message {
@@ -180,7 +201,7 @@ final class ClientLoop: @unchecked Sendable {
 
     private func perform(_ message: consuming Message) {
         switch consume message {
-        case .start(let task):
+        case .start(let task), .startNext(let task):
             let call = Call(task, on: self)
             take(call)
             if task.isCancelled { call.cancel() } else { call.begin() }
@@ -329,46 +350,6 @@ final class ClientLoop: @unchecked Sendable {
         if !outbox.isEmpty { outboxQueue?.post(&outbox) }
     }
 
-    // MARK: Timers
-
-    func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
-        schedule(at: .now() + .nanoseconds(delay.nanosecondsClamped), body)
-    }
-
-    /// Runs `body` on the loop at `moment`, unless the client is closed first.
-    private func schedule(at moment: NIODeadline, _ body: @escaping @Sendable () -> Void) {
-        guard !hasShutDown else { return }
-        lastTimer += 1
-        let timer = lastTimer
-        timers[timer] = thread.loop.scheduleTask(deadline: moment) {
-            self.timers[timer] = nil
-            body()
-        }
-    }
-
-    /// Ensures that timeouts are checked no later than at `moment`.
-    ///
-    /// One timer serves all calls: each call costs one comparison, and the timer fires about once per timeout period.
-    func watch(until moment: NIODeadline) {
-        guard alarm.arm(at: moment.uptimeNanoseconds) else { return }
-        schedule(at: moment) { self.checkLimits(due: moment) }
-    }
-
-    private func checkLimits(due: NIODeadline) {
-        guard alarm.rang(at: due.uptimeNanoseconds) else { return }
-        let now = clock.now
-        var earliest = NIODeadline.distantFuture
-        var index = calls.count
-        while index > 0 {
-            index -= 1
-            guard index < calls.count else { continue }
-            if let limit = calls[index].checkLimits(now) { earliest = min(earliest, limit) }
-        }
-        if earliest < .distantFuture { watch(until: max(earliest, now + ClientLoop.finestWatch)) }
-    }
-
-    /// Timeouts that expire within this interval are checked together.
-    private static let finestWatch = TimeAmount.milliseconds(2)
     /// Disks rarely gain from more threads. With two, a hanging disk operation does not block all others.
     private static let workerCount = 2
     /// Large responses are rare, so more threads would gain little.

@@ -19,7 +19,7 @@ struct OperationRegistry {
 
     /// Returns the callbacks to call now, and forgets them.
     ///
-    /// - Parameter hasCalls: Whether calls are in flight.
+    /// - Parameter hasCalls: Whether calls or batches are in flight.
     mutating func takeDrained(hasCalls: @autoclosure () -> Bool) -> [() -> Void] {
         guard !drained.isEmpty, !hasCalls(), !operations.values.contains(where: \.isInFlight) else { return [] }
         defer { drained = [] }
@@ -47,6 +47,6 @@ extension ClientLoop {
 
     /// Reports that nothing is in flight, if the client drains.
     func checkDrained() {
-        for notify in operations.takeDrained(hasCalls: !calls.isEmpty) { notify() }
+        for notify in operations.takeDrained(hasCalls: !calls.isEmpty || hasBatches) { notify() }
     }
 }

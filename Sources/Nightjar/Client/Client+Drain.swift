@@ -1,4 +1,6 @@
+import Glibc
 import NightjarHTTP
+import NightjarTransport
 import Synchronization
 
 /// The orderly shutdown of a client.
@@ -6,8 +8,9 @@ extension Client {
     /// Accepts no new calls, transfers, streams and logins from now on, and calls `finished` when those in flight have
     /// ended. New ones fail with `closed`.
     ///
-    /// Calls, downloads, uploads and logins end by themselves. Event streams end with `closed`. WebSockets are closed
-    /// with the code 1001. An outbox sends no further entries; they stay in the journal. Close the client afterwards.
+    /// Calls, batches, downloads, uploads and logins end by themselves. Event streams end with `closed`. WebSockets are closed
+    /// with the code 1001. An outbox sends no further entries; they stay in the journal. A call that its middleware has not
+    /// sent yet fails with `closed`. Close the client afterwards.
     ///
     /// - Parameters:
     ///   - queue: Where `finished` is called, as for a call.
@@ -22,6 +25,7 @@ extension Client {
     ) throws(NightjarError) -> ClientOperation {
         let drain = Drain(loop, queue: queue, timeout: timeout, finished: finished)
         try start(drain)
+        loop.rejectNewWork()
         // The loop rejects calls; cached responses must not bypass it.
         fresh?.close()
         return drain
@@ -46,9 +50,33 @@ extension Client {
     ///
     /// - Throws: `timeout`, after which the remaining work is cancelled; `cancelled`; `closed`; `forked`.
     public func drain(within timeout: Duration?) async throws(NightjarError) {
-        defer { close() }
-        try await outcome { (finished) throws(NightjarError) in
-            try drain(within: timeout, on: nil, finished: finished)
+        let result: Result<Void, NightjarError>
+        do throws(NightjarError) {
+            try await outcome { (finished) throws(NightjarError) in
+                try drain(within: timeout, on: nil, finished: finished)
+            }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        await closeOnThread()
+        try result.get()
+    }
+
+    /// Closes the client on a thread of its own. The threads of Swift tasks must not wait for it: a token provider may need
+    /// them.
+    private func closeOnThread() async {
+        await withCheckedContinuation { continuation in
+            do throws(ThreadFailure) {
+                pthread_detach(
+                    try startThread("nightjar-close") {
+                        self.close()
+                        continuation.resume()
+                    })
+            } catch {
+                close()
+                continuation.resume()
+            }
         }
     }
 }

@@ -179,7 +179,14 @@ public final class Client: Sendable {
     public func start(
         _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> ClientTask {
-        try start(makeTask(request, on: queue, handlers))
+        try start(makeTask(request, on: queue, handlers), ofBatch: false)
+    }
+
+    /// Starts a call of a batch that is in progress, also while the client drains.
+    func startNext(
+        _ request: borrowing Request, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
+    ) throws(NightjarError) -> ClientTask {
+        try start(makeTask(request, on: queue, handlers), ofBatch: true)
     }
 
     /// The origin of the base URL.
@@ -199,11 +206,13 @@ public final class Client: Sendable {
     package func start(
         _ known: RepeatedRequests.Call, on queue: CompletionQueue?, _ handlers: consuming TaskHandlers
     ) throws(NightjarError) -> ClientTask {
-        try start(try makeTask(known.prepared, known.options, on: queue, handlers))
+        try start(try makeTask(known.prepared, known.options, on: queue, handlers), ofBatch: false)
     }
 
     /// - Parameter made: A task, and its response if it is already available.
-    private func start(_ made: (task: ClientTask, response: Response?)) throws(NightjarError) -> ClientTask {
+    private func start(
+        _ made: (task: ClientTask, response: Response?), ofBatch: Bool
+    ) throws(NightjarError) -> ClientTask {
         let task = made.task
         if let queue = task.queue, !queue.register(task) { throw NightjarError(.closed, "the queue is closed") }
         if let queue = task.queue, let response = made.response {
@@ -211,13 +220,15 @@ public final class Client: Sendable {
             var events = [QueueEvent.finished(task, .success(response))]
             queue.post(&events)
         } else {
-            try submit(task)
+            try submit(ofBatch ? .startNext(task) : .start(task), of: task)
         }
         return task
     }
 
-    func submit(_ task: ClientTask) throws(NightjarError) {
-        guard loop.submit(.start(task)) else {
+    func submit(_ task: ClientTask) throws(NightjarError) { try submit(.start(task), of: task) }
+
+    private func submit(_ message: ClientLoop.Message, of task: ClientTask) throws(NightjarError) {
+        guard loop.submit(message) else {
             task.queue?.forget(task)
             throw NightjarError(.closed, "the client is closed")
         }

@@ -1,0 +1,43 @@
+import NIOCore
+
+/// The timers of a client. Used on the loop.
+extension ClientLoop {
+    func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
+        schedule(at: .now() + .nanoseconds(delay.nanosecondsClamped), body)
+    }
+
+    /// Runs `body` on the loop at `moment`, unless the client is closed first.
+    private func schedule(at moment: NIODeadline, _ body: @escaping @Sendable () -> Void) {
+        guard !hasShutDown else { return }
+        lastTimer += 1
+        let timer = lastTimer
+        timers[timer] = thread.loop.scheduleTask(deadline: moment) {
+            self.timers[timer] = nil
+            body()
+        }
+    }
+
+    /// Ensures that timeouts are checked no later than at `moment`.
+    ///
+    /// One timer serves all calls: each call costs one comparison, and the timer fires about once per timeout period.
+    func watch(until moment: NIODeadline) {
+        guard alarm.arm(at: moment.uptimeNanoseconds) else { return }
+        schedule(at: moment) { self.checkLimits(due: moment) }
+    }
+
+    private func checkLimits(due: NIODeadline) {
+        guard alarm.rang(at: due.uptimeNanoseconds) else { return }
+        let now = clock.now
+        var earliest = NIODeadline.distantFuture
+        var index = calls.count
+        while index > 0 {
+            index -= 1
+            guard index < calls.count else { continue }
+            if let limit = calls[index].checkLimits(now) { earliest = min(earliest, limit) }
+        }
+        if earliest < .distantFuture { watch(until: max(earliest, now + ClientLoop.finestWatch)) }
+    }
+
+    /// Timeouts that expire within this interval are checked together.
+    private static let finestWatch = TimeAmount.milliseconds(2)
+}
