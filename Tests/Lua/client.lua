@@ -182,6 +182,19 @@ testing.test("an unknown option of the client is reported", function()
     function() nightjar.client { base_ulr = "x" } end)
 end)
 
+testing.test("clients share an event loop", function(t)
+  local clients = {}
+  for number = 1, 5 do clients[number] = nightjar.client { base_url = origin, shared_loop = "lua" } end
+  local calls = nightjar.map(clients, function(client) return client:get("/echo").status end)
+  t:equal(calls, { 200, 200, 200, 200, 200 })
+  clients[1]:close()
+  t:equal(clients[2]:get("/echo").status, 200)
+  fails("invalid_argument", "the name of the shared loop is empty", function()
+    nightjar.client { base_url = origin, shared_loop = "" }
+  end)
+  for number = 2, 5 do clients[number]:close() end
+end)
+
 testing.test("a closed client cannot be used", function(t)
   local closed = nightjar.client { base_url = origin }
   t:equal(closed:get("/echo").status, 200)

@@ -922,6 +922,7 @@ function client:close() end
 ---@field sensitive_headers? string[] Names of further headers with credentials: masked in logs, and not sent to other origins. Default: none.
 ---@field forward_headers? string[] Names of further headers that are sent to other origins, with redirects, next pages and absolute URLs. Default: none.
 ---@field journal? string The path of the file that keeps transfers with an id. Default: nightjar/journal.db in XDG_STATE_HOME or in ~/.local/state.
+---@field shared_loop? string The name of an event loop that the clients of this process with the same name share. They use three threads together, and share no connections, cookies and logins. Default: a loop for each client.
 ---@field ephemeral? boolean Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a journal, a cassette that records. Default: false.
 ---@field log? function|{ level: string, write: function } A function(level, line), or { level =, write = }. Levels: error, warning, info, debug. Default: none; level info.
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.

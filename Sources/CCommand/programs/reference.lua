@@ -899,6 +899,7 @@ return {
       { "forward_headers", "string[]",
         "Names of further headers that are sent to other origins, with redirects, next pages and absolute URLs.", default = "none" },
       { "journal", "string", "The path of the file that keeps transfers with an id.", default = "nightjar/journal.db in XDG_STATE_HOME or in ~/.local/state" },
+      { "shared_loop", "string", "The name of an event loop that the clients of this process with the same name share. They use three threads together, and share no connections, cookies and logins.", default = "a loop for each client" },
       { "ephemeral", "boolean", "Rejects options that write to disk: a cookie file, a cache on disk, a token store in a file, a journal, a cassette that records.", default = "false" },
       { "log", "function|{ level: string, write: function }",
         "A function(level, line), or { level =, write = }. Levels: error, warning, info, debug.", default = "none; level info" },

@@ -336,7 +336,8 @@ final class ClientLoop: @unchecked Sendable {
             isFlushScheduled = true
             thread.loop.execute { self.flushEvents() }
         }
-        if let delay = eventCoalescer.delay() { LoopThread.sleep(delay) }
+        // A delay would also delay the other clients of a shared loop.
+        if !thread.isShared, let delay = eventCoalescer.delay() { LoopThread.sleep(delay) }
     }
 
     private func runLoopEvents() {

@@ -137,7 +137,7 @@ public final class Client: Sendable {
         mock = configuration.mock
         journal = ClientJournal(configuration)
         let cassette = try configuration.openCassette()
-        let thread = try LoopThread()
+        let thread = try configuration.openLoop()
         do throws(NightjarError) {
             let (carrier, network) = try configuration.openTransport(transport, cassette, on: thread, base: base)
             let chain = ClientChain(configuration, base: base?.origin)

@@ -3,6 +3,14 @@ import NightjarHTTP
 import NightjarTransport
 
 extension Configuration {
+    /// - Throws: `invalid_argument` if the name of the shared loop is empty; `connect` if no thread or descriptor is left.
+    func openLoop() throws(NightjarError) -> LoopThread {
+        guard sharedLoop?.isEmpty != true else {
+            throw NightjarError(.invalidArgument, "the name of the shared loop is empty")
+        }
+        return try LoopThread(sharedAs: sharedLoop)
+    }
+
     /// Creates the client's transport: the network or its replacement, and the layers above.
     ///
     /// The layers from the bottom up: the network; a session recording (only without a cassette and a mock), or the

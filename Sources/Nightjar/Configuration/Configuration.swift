@@ -106,6 +106,12 @@ public struct Configuration: Sendable {
     /// only by its owner. Any number of clients and processes may share it. Nil: `nightjar/journal.db` in XDG_STATE_HOME,
     /// or in `~/.local/state`.
     public var journalPath: String?
+    /// The name of the event loop that this client shares with the other clients of this process that have the same name. Nil:
+    /// the client has an event loop of its own.
+    ///
+    /// The clients of a shared loop use one thread for the network, one for name lookups and one for files, but no common
+    /// connections, cookies or logins. A shared loop uses at most one processor core.
+    public var sharedLoop: String?
     /// Whether the client writes nothing to disk. Options that would write to disk are then rejected.
     public var isEphemeral = false
     /// Whether compressed responses (gzip, deflate, br, zstd) are requested and decompressed.

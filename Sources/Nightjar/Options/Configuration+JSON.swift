@@ -109,6 +109,9 @@ extension Configuration {
             Option(name: "cache") { value, path, configuration throws(NightjarError) in
                 try configuration.readCache(value, path)
             },
+            Option(name: "shared_loop") { value, path, configuration throws(NightjarError) in
+                configuration.sharedLoop = value == .null ? nil : try value.text(path)
+            },
             Option(name: "ephemeral") { value, path, configuration throws(NightjarError) in
                 configuration.isEphemeral = try value.flag(path)
             },

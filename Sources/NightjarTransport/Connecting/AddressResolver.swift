@@ -26,7 +26,7 @@ final class AddressResolver: @unchecked Sendable {
         self.loop = loop
         self.entries = entries
         self.lookUp = lookUp
-        threads = WorkerThreads(2, for: loop)
+        threads = WorkerThreads(2, for: loop, .lookups)
     }
 
     func shutDown() {

@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import NIOCore
+import NightjarHTTP
 
 /// The event loops of closed clients and their threads, for reuse by later clients. Thread-safe.
 enum ParkedLoops {
@@ -12,7 +13,7 @@ enum ParkedLoops {
     nonisolated(unsafe) private static var foreign: [any EventLoop] = []
 
     /// Locks the monitor during a fork, so that in the child the lock is free and the list is consistent.
-    private static let watchForks: Void = {
+    static let watchForks: Void = {
         _ = pthread_atfork(
             { monitor.lock() }, { monitor.unlock() },
             {
@@ -22,8 +23,13 @@ enum ParkedLoops {
             })
     }()
 
-    /// Returns nil if no loop is parked.
-    static func take() -> (any EventLoop)? { monitor.withLock { loops.popLast() } }
+    /// Returns a parked loop, or starts a new one.
+    ///
+    /// - Throws: `connect` with the system's error number if no thread or descriptor is left.
+    static func takeOrStart() throws(NightjarError) -> any EventLoop {
+        if let parked = monitor.withLock({ loops.popLast() }) { return parked }
+        return try StartedLoop.start()
+    }
 
     /// Parks a loop that no client uses. Returns false if the maximum number is parked. Called on the loop.
     static func put(_ loop: any EventLoop) -> Bool {

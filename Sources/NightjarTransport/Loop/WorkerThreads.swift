@@ -2,16 +2,29 @@ import NIOCore
 import NightjarHTTP
 import Synchronization
 
-/// Runs blocking work on threads and delivers the results on one loop.
+/// Runs blocking work of one client on threads and delivers the results on its loop.
 package final class WorkerThreads: @unchecked Sendable {
+    package enum Purpose: Sendable {
+        case lookups
+        case otherWork
+    }
+
     private let loop: any EventLoop
     private let threads: ThreadPool
+    /// Whether other clients use the threads.
+    private let isShared: Bool
     /// Whether results are still delivered. A blocking system call may return long after the loop's client is closed.
     private let isOpen = Mutex(true)
 
-    package init(_ maximum: Int, for loop: any EventLoop) {
+    /// - Parameter maximum: The maximum number of threads. Clients that share a loop share its threads instead.
+    package init(_ maximum: Int, for loop: any EventLoop, _ purpose: Purpose = .otherWork) {
         self.loop = loop
-        threads = ThreadPool(maximum, name: "nightjar-work")
+        let shared = SharedLoops.shared(on: loop)
+        isShared = shared != nil
+        switch purpose {
+        case .lookups: threads = shared?.lookups ?? ThreadPool(maximum, name: "nightjar-lookup")
+        case .otherWork: threads = shared?.work ?? ThreadPool(maximum, name: "nightjar-work")
+        }
     }
 
     /// Runs `work` on a thread, then `deliver` on the loop. Called on the loop.
@@ -29,6 +42,7 @@ package final class WorkerThreads: @unchecked Sendable {
         guard isOpen.withLock({ $0 }) else { return }
         do throws(ThreadFailure) {
             try threads.submit { [loop, self] in
+                guard isOpen.withLock({ $0 }) else { return }
                 let result = Result(catching: work)
                 isOpen.withLock { isOpen in
                     if isOpen { loop.execute { deliver(result) } }
@@ -42,9 +56,9 @@ package final class WorkerThreads: @unchecked Sendable {
         }
     }
 
-    /// Closes the threads. Called on the loop. Does not wait for work that has started.
+    /// Ends the threads, unless other clients use them. Called on the loop. Does not wait for work that has started.
     package func shutDown() {
-        threads.close()
+        if !isShared { threads.close() }
         isOpen.withLock { $0 = false }
     }
 }
