@@ -108,7 +108,7 @@ static void blocking(void) {
 static void check_resumption(bool expected) {
   for (int i = 0; i < 20; i++) {
     nj_response *res = nj_client_send(client, request, NULL);
-    const char *tls = res ? nj_response_tls_json(res) : NULL;
+    const char *tls = res ? nj_response_tls_json(res, NULL) : NULL;
     bool resumed = tls && strstr(tls, "\"resumed\":true");
     if (!tls || resumed != expected) {
       fprintf(stderr, "a connection %s a session: %s\n", resumed ? "resumes" : "does not resume", tls ? tls : "no response");
@@ -178,6 +178,27 @@ static void memory_of_connections(void) {
   report_growth(before);
 }
 
+/* `total` clients with one shared loop, each with an idle connection after a request. Prints the threads of the process, and
+   the memory and the descriptors for each client. The first client loads what all clients share. */
+static void memory_of_clients(nj_config *config) {
+  if (nj_config_set_shared_loop(config, "clients") != NJ_OK) exit(1);
+  nj_client **clients = calloc((size_t)total + 1, sizeof *clients);
+  holdings before = {0};
+  for (long i = 0; i <= total; i++) {
+    nj_error *err = NULL;
+    if (i == 1) before = held();
+    client = clients[i] = nj_client_new(config, &err);
+    if (!client) fprintf(stderr, "%s\n", nj_error_message(err)), exit(1);
+    send_one();
+  }
+  holdings now = held();
+  printf("{\"threads\": %ld, \"bytes_each\": %.0f, \"allocated_each\": %.0f, \"descriptors_each\": %.3f}\n", threads(),
+         (now.resident - before.resident) / (double)total, (now.allocated - before.allocated) / (double)total,
+         (double)(now.descriptors - before.descriptors) / (double)total);
+  for (long i = 0; i < total; i++) nj_client_free(clients[i]);
+  free(clients);
+}
+
 int main(int argc, char **argv) {
   if (argc < 4) return 2;
   total = atol(argv[3]);
@@ -188,13 +209,20 @@ int main(int argc, char **argv) {
     nj_config_set_max_connections_per_host(config, 65536);
     nj_config_set_connect_timeout(config, 60);
   }
+  queue = nj_queue_new();
+  request = nj_request_new("GET", argv[2]);
+  if (strcmp(argv[1], "memory-clients") == 0) {
+    memory_of_clients(config);
+    nj_config_free(config);
+    nj_client_free(client);
+    nj_queue_free(queue);
+    return failed ? 1 : 0;
+  }
   client = nj_client_new(config, &err);
   if (!client) {
     fprintf(stderr, "%s\n", nj_error_message(err));
     return 1;
   }
-  queue = nj_queue_new();
-  request = nj_request_new("GET", argv[2]);
   if (strcmp(argv[1], "many") == 0 || strcmp(argv[1], "policies") == 0 || strcmp(argv[1], "uncached") == 0) many();
   else if (strcmp(argv[1], "http2") == 0) http2(argv[2]);
   else if (strcmp(argv[1], "coalesce") == 0) coalesce();

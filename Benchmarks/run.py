@@ -306,6 +306,15 @@ def json_decode():
     compare("json", "ms", "ms_per_megabyte", 0.65, side("nightjar"), side("cjson"), "lua-cjson")
 
 
+def shared_loop():
+    """1000 clients with one shared loop, each with an idle connection after one response."""
+    allow_descriptors()
+    seen = measure([f"{PREFIX}/nightjar-side", "memory-clients", f"{HTTP}/1k", 1000])
+    report("shared-loop-threads", seen["threads"] - 1, None, None, "threads_of_the_library", 4)
+    report("shared-loop-descriptors", seen["descriptors_each"], None, None, "descriptors_per_client", 1.01)
+    report("shared-loop-memory", seen["bytes_each"] / 1024, None, None, "rss_kib_per_client", 64)
+
+
 def memory_tls():
     """1000 idle TLS connections after one response each. Also the part that the allocator has handed out."""
     allow_descriptors()
@@ -422,7 +431,7 @@ BENCHES = {
     "handshake": handshake,
     "handshake-resumed": handshake_resumed, "download": download, "upload": upload,
     "download-parallel": download_parallel, "lua": lua, "sse": sse, "websocket": websocket,
-    "memory": memory, "memory-http2": memory_http2, "memory-tls": memory_tls, "memory-websocket": memory_websocket, "load": load, "json": json_decode,
+    "memory": memory, "memory-http2": memory_http2, "memory-tls": memory_tls, "shared-loop": shared_loop, "memory-websocket": memory_websocket, "load": load, "json": json_decode,
     "prefetch": prefetch, "pages-memory": pages_memory, "openapi": openapi,
 }
 chosen = list(BENCHES) if NAMES == ["all"] else NAMES

@@ -89,7 +89,9 @@
  * ------
  * A function that can fail returns nj_status, or a pointer that is NULL on failure. A function with an `out_error`
  * parameter stores an error there on failure and NULL on success. `out_error` may be NULL. The caller releases the
- * error with nj_error_release. The following errors are common to all functions and are not repeated in their comments:
+ * error with nj_error_release. Setters and some other functions have no `out_error`; nj_error_last returns the error of
+ * the last of them that failed on this thread. The following errors are common to all functions and are not repeated in
+ * their comments:
  *
  *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of
  *                        range, or an enumeration has a value that is not one of its members
@@ -132,13 +134,13 @@
  *     nj_status_name, nj_text_free
  *
  *   nj_error: the reason of a failure
- *     nj_error_retain, nj_error_release, nj_error_kind, nj_error_phase, nj_error_message, nj_error_user_message,
- *     nj_error_url, nj_error_http_status, nj_error_response, nj_error_details_title, nj_error_details_message,
- *     nj_error_details_detail, nj_error_details_code, nj_error_details_type, nj_error_details_field_count,
- *     nj_error_details_field_name_at, nj_error_details_field_message_at, nj_error_is_retryable,
- *     nj_error_may_have_been_processed, nj_error_retry_after, nj_error_attempts, nj_error_earlier_count,
- *     nj_error_earlier, nj_error_explain, nj_error_explain_json, nj_error_idempotency_key, nj_error_delivered,
- *     nj_error_code, nj_error_batch_index, nj_error_tls_json, nj_error_curl
+ *     nj_error_retain, nj_error_release, nj_error_last, nj_error_kind, nj_error_phase, nj_error_message,
+ *     nj_error_user_message, nj_error_url, nj_error_http_status, nj_error_response, nj_error_details_title,
+ *     nj_error_details_message, nj_error_details_detail, nj_error_details_code, nj_error_details_type,
+ *     nj_error_details_field_count, nj_error_details_field_name_at, nj_error_details_field_message_at,
+ *     nj_error_is_retryable, nj_error_may_have_been_processed, nj_error_retry_after, nj_error_attempts,
+ *     nj_error_earlier_count, nj_error_earlier, nj_error_explain, nj_error_explain_json, nj_error_idempotency_key,
+ *     nj_error_delivered, nj_error_code, nj_error_batch_index, nj_error_tls_json, nj_error_curl
  *
  *   nj_queue: events for the thread that calls nj_queue_poll
  *     nj_queue_new, nj_queue_free, nj_queue_fd, nj_queue_poll, nj_queue_wake
@@ -155,8 +157,14 @@
  *     nj_config_set_client_certificate_pem, nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file,
  *     nj_config_set_verify_certificates, nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced,
  *     nj_pin_report_expected_count, nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at,
- *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_on_request, nj_config_on_response,
- *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header
+ *     nj_config_base_url, nj_config_path_scope, nj_config_header, nj_config_user_agent, nj_config_unix_socket,
+ *     nj_config_local_address, nj_config_interface, nj_config_shared_loop, nj_config_journal,
+ *     nj_config_connect_timeout, nj_config_idle_timeout, nj_config_total_timeout, nj_config_idle_connection_lifetime,
+ *     nj_config_max_body, nj_config_max_connections_per_host, nj_config_max_redirects, nj_config_retry_attempts,
+ *     nj_config_decompress, nj_config_coalesce, nj_config_ephemeral, nj_config_verify_certificates,
+ *     nj_config_set_shared_loop, nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log,
+ *     nj_config_on_request, nj_config_on_response, nj_prepared_request_method, nj_prepared_request_url,
+ *     nj_prepared_request_header, nj_prepared_request_set_header
  *
  *   Authentication
  *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
@@ -209,16 +217,18 @@
  *     nj_canceller_new, nj_canceller_free, nj_canceller_cancel, nj_canceller_is_cancelled
  *
  *   nj_request: a request, and the callbacks of its calls
- *     nj_request_new, nj_request_free, nj_request_copy, nj_request_merge_json, nj_request_add_query,
- *     nj_request_set_parameter, nj_request_set_header, nj_request_add_header, nj_request_expect_status,
- *     nj_request_set_connect_timeout, nj_request_set_idle_timeout, nj_request_set_total_timeout,
- *     nj_request_set_max_body, nj_request_set_use_auth, nj_request_set_use_cookies, nj_request_set_decompress,
- *     nj_request_set_schema, nj_request_set_body, nj_request_set_body_json, nj_request_set_graphql,
- *     nj_request_set_body_file, nj_request_set_body_file_range, nj_request_set_body_form, nj_request_add_form_field,
- *     nj_request_set_body_stream, nj_request_set_body_rewind, nj_request_set_compress, nj_request_set_expect_continue,
- *     nj_request_set_allow_body_on_get, nj_request_set_canceller, nj_request_on_head, nj_request_on_body,
- *     nj_request_on_line, nj_request_on_json, nj_request_on_event, nj_request_set_max_line, nj_request_on_progress,
- *     nj_request_set_max_redirects, nj_request_on_redirect, nj_proposed_redirect_status,
+ *     nj_request_new, nj_request_free, nj_request_copy, nj_request_method, nj_request_target, nj_request_header,
+ *     nj_request_header_count, nj_request_header_name_at, nj_request_header_value_at, nj_request_body,
+ *     nj_request_connect_timeout, nj_request_idle_timeout, nj_request_total_timeout, nj_request_merge_json,
+ *     nj_request_add_query, nj_request_set_parameter, nj_request_set_header, nj_request_add_header,
+ *     nj_request_expect_status, nj_request_set_connect_timeout, nj_request_set_idle_timeout,
+ *     nj_request_set_total_timeout, nj_request_set_max_body, nj_request_set_use_auth, nj_request_set_use_cookies,
+ *     nj_request_set_decompress, nj_request_set_schema, nj_request_set_body, nj_request_set_body_json,
+ *     nj_request_set_graphql, nj_request_set_body_file, nj_request_set_body_file_range, nj_request_set_body_form,
+ *     nj_request_add_form_field, nj_request_set_body_stream, nj_request_set_body_rewind, nj_request_set_compress,
+ *     nj_request_set_expect_continue, nj_request_set_allow_body_on_get, nj_request_set_canceller, nj_request_on_head,
+ *     nj_request_on_body, nj_request_on_line, nj_request_on_json, nj_request_on_event, nj_request_set_max_line,
+ *     nj_request_on_progress, nj_request_set_max_redirects, nj_request_on_redirect, nj_proposed_redirect_status,
  *     nj_proposed_redirect_source_url, nj_proposed_redirect_url, nj_proposed_redirect_method,
  *     nj_proposed_redirect_set_url
  *
@@ -540,6 +550,22 @@ NJ_API nj_error *nj_error_retain(const nj_error *error);
 /** Releases one reference of an error. NULL is ignored. */
 NJ_API void nj_error_release(nj_error *error);
 
+/**
+ * Returns the error of the last function on this thread that failed and has no `out_error` parameter, such as a setter:
+ *
+ * @code
+ *     nj_request *request = nj_request_new("GET", "/v1/articles");
+ *     if (nj_request_set_retry_attempts(request, 1000) != NJ_OK) puts(nj_error_message(nj_error_last()));
+ *     nj_response_release(nj_client_send(client, request, &error));
+ *     nj_request_free(request);
+ * @endcode
+ *
+ * Functions that succeed do not change the error.
+ *
+ * @return an error that is borrowed until the next such failure on this thread; NULL if none has failed
+ */
+NJ_API const nj_error *nj_error_last(void);
+
 /** Returns the kind of the error, never NJ_OK. NJ_INVALID_ARGUMENT if `error` is NULL. */
 NJ_API nj_status nj_error_kind(const nj_error *error);
 
@@ -625,7 +651,7 @@ NJ_API double nj_error_retry_after(const nj_error *error);
  * Returns how many times the client tried to send the request, including redirects and retries. 0 if the call failed
  * before the first try, or if `error` is NULL.
  */
-NJ_API int nj_error_attempts(const nj_error *error);
+NJ_API size_t nj_error_attempts(const nj_error *error);
 
 /** Returns the number of attempts that failed before the last one. 0 if `error` is NULL. */
 NJ_API size_t nj_error_earlier_count(const nj_error *error);
@@ -666,9 +692,10 @@ NJ_API int64_t nj_error_batch_index(const nj_error *error);
 /**
  * Returns the TLS connection on which the last request was sent, as a JSON object; see nj_response_tls_json.
  *
+ * @param out_length receives the length in bytes, 0 for NULL; may be NULL
  * @return a text that lives as long as the error; NULL without TLS, if no request was sent, and if `error` is NULL
  */
-NJ_API const char *nj_error_tls_json(const nj_error *error);
+NJ_API const char *nj_error_tls_json(const nj_error *error, size_t *out_length);
 
 /** Returns the curl command line that sends the failed request; see nj_response_curl. NULL if no request was made. */
 NJ_API const char *nj_error_curl(const nj_error *error, bool show_secrets);
@@ -767,6 +794,7 @@ NJ_API void nj_config_free(nj_config *config);
  *   cache                        true (20 MiB in memory), false, or {"memory", "disk", "path", "policy",
  *                                "login_cookies"}
  *   journal                      a path: nj_config_set_journal
+ *   shared_loop                  a name: nj_config_set_shared_loop
  *   ephemeral                    true or false
  *   proxy                        a URL, true (the environment), false (none), or {"url", "no_proxy"}
  *   unix_socket                  a path
@@ -929,7 +957,7 @@ NJ_API nj_status nj_config_set_idle_connection_lifetime(nj_config *config, doubl
  *              its status is expected (nj_request_expect_status).
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_config_set_max_redirects(nj_config *config, int count);
+NJ_API nj_status nj_config_set_max_redirects(nj_config *config, size_t count);
 
 /**
  * Sets whether a redirect may lead from https to http. False by default: such a redirect fails the call with
@@ -1186,6 +1214,85 @@ NJ_API size_t nj_pin_report_served_count(const nj_pin_report *report);
  * trusted authority's. NULL beyond the last one, or if `report` is NULL.
  */
 NJ_API const char *nj_pin_report_served_at(const nj_pin_report *report, size_t index);
+
+/* --- The values of a configuration. A text is borrowed until the configuration is changed or freed. --- */
+
+/** Returns the base URL. NULL: none, or `config` is NULL. */
+NJ_API const char *nj_config_base_url(const nj_config *config);
+
+/** Returns the path of nj_config_set_path_scope. NULL: none, or `config` is NULL. */
+NJ_API const char *nj_config_path_scope(const nj_config *config);
+
+/** Returns a header of every request. Secrets are not masked. NULL: it is not set, or an argument is NULL. */
+NJ_API const char *nj_config_header(const nj_config *config, const char *name);
+
+/** Returns the User-Agent. NULL: none, or `config` is NULL. */
+NJ_API const char *nj_config_user_agent(const nj_config *config);
+
+/** Returns the path of the Unix socket. NULL: none, or `config` is NULL. */
+NJ_API const char *nj_config_unix_socket(const nj_config *config);
+
+/** Returns the address of nj_config_set_local_address. NULL: none, or `config` is NULL. */
+NJ_API const char *nj_config_local_address(const nj_config *config);
+
+/** Returns the network interface of nj_config_set_interface. NULL: none, or `config` is NULL. */
+NJ_API const char *nj_config_interface(const nj_config *config);
+
+/** Returns the name of nj_config_set_shared_loop. NULL: none, or `config` is NULL. */
+NJ_API const char *nj_config_shared_loop(const nj_config *config);
+
+/** Returns the path of nj_config_set_journal. NULL: the default, or `config` is NULL. */
+NJ_API const char *nj_config_journal(const nj_config *config);
+
+/** Returns the timeout for connecting in seconds. NJ_NO_LIMIT (0): none. -1 if `config` is NULL. */
+NJ_API double nj_config_connect_timeout(const nj_config *config);
+
+/** Returns the idle timeout in seconds. NJ_NO_LIMIT (0): none. -1 if `config` is NULL. */
+NJ_API double nj_config_idle_timeout(const nj_config *config);
+
+/** Returns the timeout of whole calls in seconds. NJ_NO_LIMIT (0): none. -1 if `config` is NULL. */
+NJ_API double nj_config_total_timeout(const nj_config *config);
+
+/** Returns how long an unused connection is kept open, in seconds. -1 if `config` is NULL. */
+NJ_API double nj_config_idle_connection_lifetime(const nj_config *config);
+
+/** Returns the maximum size of a collected body in bytes. 0 if `config` is NULL. */
+NJ_API size_t nj_config_max_body(const nj_config *config);
+
+/** Returns the maximum number of connections to one origin. 0 if `config` is NULL. */
+NJ_API size_t nj_config_max_connections_per_host(const nj_config *config);
+
+/** Returns the maximum number of redirects of a call. 0: none is followed, or `config` is NULL. */
+NJ_API size_t nj_config_max_redirects(const nj_config *config);
+
+/** Returns the maximum number of attempts of a call, the first included. 0 if `config` is NULL. */
+NJ_API size_t nj_config_retry_attempts(const nj_config *config);
+
+/** Reports whether compressed responses are requested and decompressed. False if `config` is NULL. */
+NJ_API bool nj_config_decompress(const nj_config *config);
+
+/** Reports whether equal safe calls share one exchange. False if `config` is NULL. */
+NJ_API bool nj_config_coalesce(const nj_config *config);
+
+/** Reports whether clients write nothing to disk. False if `config` is NULL. */
+NJ_API bool nj_config_ephemeral(const nj_config *config);
+
+/** Reports whether the certificates of servers are verified. False if `config` is NULL. */
+NJ_API bool nj_config_verify_certificates(const nj_config *config);
+
+/**
+ * Sets the name of the event loop that a client shares with the other clients of this process that have the same name.
+ * For programs with many clients, such as one for each user: the clients of a shared loop use one thread for the network,
+ * one for name lookups and one for files, and no descriptor while they have no connection. They share no connections,
+ * cookies, caches and logins. A shared loop uses at most one processor core. It ends with its last client.
+ *
+ * A cache on disk and a cookie file have threads and descriptors of their own, also in a client with a shared loop.
+ * Clients with the same certificate authorities always share the loaded certificates.
+ *
+ * @param name a text that is not empty, for example "tenants"; NULL, the default: each client has a loop of its own
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_set_shared_loop(nj_config *config, const char *name);
 
 /**
  * Sets whether clients are ephemeral: nj_client_new then fails with NJ_INVALID_ARGUMENT for a cookie file, a cache on
@@ -1593,9 +1700,10 @@ NJ_API size_t nj_challenge_rejections(const nj_challenge *challenge);
  *                       if the server has sent none
  *   server_trust        chain: the certificates that the server has sent, as in nj_response_tls_json
  *
- * NULL if `challenge` is NULL.
+ * @param out_length receives the length in bytes, 0 for NULL; may be NULL
+ * @return a text that lives as long as the challenge; NULL if `challenge` is NULL
  */
-NJ_API const char *nj_challenge_json(const nj_challenge *challenge);
+NJ_API const char *nj_challenge_json(const nj_challenge *challenge, size_t *out_length);
 
 /**
  * Responds with the default: the 401 response is delivered, no client certificate is sent, or the chain is accepted.
@@ -1656,7 +1764,7 @@ NJ_API nj_status nj_challenge_cancel(nj_challenge *challenge, const char *messag
  * @param count 1 to 100; 3 by default. 1: no retries.
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, int count);
+NJ_API nj_status nj_config_set_retry_attempts(nj_config *config, size_t count);
 
 /**
  * Sets the waits between attempts. The first wait is random between 0 and `base`. The upper bound doubles with each
@@ -1717,7 +1825,7 @@ NJ_API nj_status nj_config_set_pause_header(nj_config *config, const char *name)
  * @param count 1 to 100
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, int count);
+NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, size_t count);
 
 /** A decision about an attempt that has failed. */
 typedef enum nj_retry_action {
@@ -1761,7 +1869,7 @@ NJ_API nj_status nj_request_on_retry(nj_request *request, nj_retry_fn retry, voi
 NJ_API const nj_error *nj_failed_attempt_error(const nj_failed_attempt *attempt);
 
 /** Returns the number of the failed attempt, 1 for the first. Redirects also count. 0 if `attempt` is NULL. */
-NJ_API int nj_failed_attempt_number(const nj_failed_attempt *attempt);
+NJ_API size_t nj_failed_attempt_number(const nj_failed_attempt *attempt);
 
 /** Returns the seconds after which the client would retry. -1 if it would not retry, or if `attempt` is NULL. */
 NJ_API double nj_failed_attempt_delay(const nj_failed_attempt *attempt);
@@ -2109,9 +2217,9 @@ NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_erro
  *
  * @param route the name of a route, or its method and path as written in the route: "GET /articles". NULL: the sum of
  *              all routes.
- * @return -1 if the client has no mock or no such route, if `client` is NULL, and after fork
+ * @return the number; 0 also if the client has no mock or no such route, if `client` is NULL, and after fork
  */
-NJ_API int64_t nj_client_mock_uses(nj_client *client, const char *route);
+NJ_API size_t nj_client_mock_uses(nj_client *client, const char *route);
 
 /**
  * Checks that each route that is not optional has responded, as often as its `times` requires, and that every request
@@ -2517,6 +2625,47 @@ NJ_API void nj_request_free(nj_request *request);
 
 /** Creates a copy of a request, with its callbacks and their contexts. NULL if `request` is NULL. */
 NJ_NEW nj_request *nj_request_copy(const nj_request *request);
+
+/* --- The values of a request. A text is borrowed until the request is changed or freed. --- */
+
+/** Returns the method. NULL if `request` is NULL. */
+NJ_API const char *nj_request_method(const nj_request *request);
+
+/**
+ * Returns the URL or the path that nj_request_new received, or the path of the endpoint, without parameters and query
+ * items that were added later. Secrets are not masked. nj_response_url is the complete URL. NULL if `request` is NULL.
+ */
+NJ_API const char *nj_request_target(const nj_request *request);
+
+/**
+ * Returns the value of the first header of a name, as it was set. The client adds further headers when it sends the
+ * request; see nj_config_on_request. Secrets are not masked. NULL: it is not set, or an argument is NULL.
+ */
+NJ_API const char *nj_request_header(const nj_request *request, const char *name);
+
+/** Returns the number of headers that were set. Repeated names count separately. 0 if `request` is NULL. */
+NJ_API size_t nj_request_header_count(const nj_request *request);
+
+/** Returns the name of a header, in the order in which they were set. NULL beyond the last one. */
+NJ_API const char *nj_request_header_name_at(const nj_request *request, size_t index);
+
+/** Returns the value of a header, in the order in which they were set. NULL beyond the last one. */
+NJ_API const char *nj_request_header_value_at(const nj_request *request, size_t index);
+
+/**
+ * Returns the body, and its length in bytes in `*out_length`, which may be NULL. NULL with the length 0: the request has
+ * no body, or a form, a file or a stream, or `request` is NULL.
+ */
+NJ_API const char *nj_request_body(const nj_request *request, size_t *out_length);
+
+/** Returns the timeout for connecting in seconds. NJ_NO_LIMIT (0): none. -1: the client's, or `request` is NULL. */
+NJ_API double nj_request_connect_timeout(const nj_request *request);
+
+/** Returns the idle timeout in seconds. NJ_NO_LIMIT (0): none. -1: the client's, or `request` is NULL. */
+NJ_API double nj_request_idle_timeout(const nj_request *request);
+
+/** Returns the timeout of the whole call in seconds. NJ_NO_LIMIT (0): none. -1: the client's, or `request` is NULL. */
+NJ_API double nj_request_total_timeout(const nj_request *request);
 
 /**
  * Sets the options that a JSON object names. The other options keep their values.
@@ -2934,7 +3083,7 @@ NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn prog
  *              expected (nj_request_expect_status).
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_request_set_max_redirects(nj_request *request, int count);
+NJ_API nj_status nj_request_set_max_redirects(nj_request *request, size_t count);
 
 /** A decision about a redirect. */
 typedef enum nj_redirect_action {
@@ -3115,7 +3264,7 @@ NJ_API const char *nj_response_redirect_url_at(const nj_response *response, size
  * again because the server has closed an idle connection counts once. 0 if the cache responded without a request, or if
  * `response` is NULL.
  */
-NJ_API int nj_response_attempts(const nj_response *response);
+NJ_API size_t nj_response_attempts(const nj_response *response);
 
 /**
  * Returns an explanation of the call for a person: the client's decisions, such as retries and their reasons, waits for
@@ -3185,10 +3334,11 @@ NJ_API const char *nj_response_peer_address(const nj_response *response);
  * For a response from the cache, this is the connection of the last request that the call sent, for example to revalidate
  * the response.
  *
+ * @param out_length receives the length in bytes, 0 for NULL; may be NULL
  * @return a text that lives as long as the response; NULL without TLS, for a response from a mock, for a response from
  *         the cache if the call has sent no request, and if `response` is NULL
  */
-NJ_API const char *nj_response_tls_json(const nj_response *response);
+NJ_API const char *nj_response_tls_json(const nj_response *response, size_t *out_length);
 
 /** Reports whether the connection had served another call before. False if `response` is NULL. */
 NJ_API bool nj_response_reused_connection(const nj_response *response);
@@ -3802,18 +3952,20 @@ NJ_API const char *nj_catalog_name_at(const nj_catalog *catalog, size_t index);
  * content_types, documentation, example), responses (each with status, content_types, documentation), and unchecked (the
  * parts of the schemas that are not checked).
  *
+ * @param out_length receives the length in bytes, 0 for NULL; may be NULL
  * @return text that is valid until the catalog is freed. NULL if there is no such endpoint, or if `catalog` is NULL.
  */
-NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name);
+NJ_API const char *nj_catalog_endpoint_json(const nj_catalog *catalog, const char *name, size_t *out_length);
 
 /**
  * Returns the catalog as a JSON object: title, version, documentation, servers, tags, security (names of schemes),
  * scopes (the OAuth 2.0 scopes of the endpoints, by scheme), endpoints (names), and notes (the parts of a document
  * that were skipped, and why).
  *
+ * @param out_length receives the length in bytes, 0 for NULL; may be NULL
  * @return text that is valid until the catalog is freed. NULL if `catalog` is NULL.
  */
-NJ_API const char *nj_catalog_json(const nj_catalog *catalog);
+NJ_API const char *nj_catalog_json(const nj_catalog *catalog, size_t *out_length);
 
 /**
  * Creates a request of an endpoint, with the endpoint's method and target. Arguments are set with
@@ -5597,9 +5749,12 @@ NJ_API const nj_error *nj_outbox_entry_error(const nj_outbox_entry *entry);
  * `message`, `status` and `may_have_been_processed`), `created` and `updated` (seconds since 1970). An entry that is done
  * or rejected has `response`, a held entry has `mine`, a conflict also has `theirs`: objects with `status`, `etag`,
  * `last_modified`, `location`, `type`, and the body as `json`, `body` or `body_base64`. Response bodies above 256 KiB are
- * not stored. NULL if `entry` is NULL.
+ * not stored.
+ *
+ * @param out_length receives the length in bytes, 0 for NULL; may be NULL
+ * @return a text that lives as long as the entry; NULL if `entry` is NULL
  */
-NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry);
+NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry, size_t *out_length);
 
 /* ==================================================================================================================
  * nj_script: a Lua 5.4 interpreter
@@ -5871,11 +6026,12 @@ NJ_API nj_status nj_script_set_json(nj_script *script, const char *name, const c
 /**
  * Reads a global of the script as JSON. Metamethods are not called. Between two runs, the limits of a run apply.
  *
+ * @param out_length receives the length in bytes, 0 for NULL; may be NULL
  * @return JSON text that the caller frees with nj_text_free, "null" if there is no such global; NULL with NJ_SCRIPT if
  *         JSON cannot represent the value, or if a limit is reached; NJ_INVALID_ARGUMENT as for nj_script_set_json;
  *         NJ_FORKED
  */
-NJ_NEW char *nj_script_get_json(nj_script *script, const char *name, nj_error **out_error);
+NJ_NEW char *nj_script_get_json(nj_script *script, const char *name, size_t *out_length, nj_error **out_error);
 
 /**
  * A host function that scripts call. Runs inside nj_script_run, or inside nj_queue_poll if the run was started without
@@ -5943,10 +6099,11 @@ NJ_API const char *nj_script_call_string(const nj_script_call *call, size_t inde
  * Returns an argument of any kind as JSON text, valid until the function returns; "null" if `index` is out of range. See
  * nj_script for the representation.
  *
+ * @param out_length receives the length in bytes, 0 for NULL; may be NULL
  * @return NULL if JSON cannot represent the argument, or if a limit is reached. The call then raises an error with the
  *         reason when the function returns, unless the function calls nj_script_call_fail. Also NULL if `call` is NULL.
  */
-NJ_API const char *nj_script_call_json(nj_script_call *call, size_t index);
+NJ_API const char *nj_script_call_json(nj_script_call *call, size_t index, size_t *out_length);
 
 /**
  * Adds a result after the earlier ones. `bytes` is copied and may be NULL if `length` is 0; if `bytes` is NULL and

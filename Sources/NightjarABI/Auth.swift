@@ -75,10 +75,11 @@ public func nj_config_set_auth_json(
 public func nj_config_set_on_login_required(
     _ config: OpaquePointer?, _ callback: nj_login_required_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
     let context = CallbackContext(pointer: context)
-    config.loginRequired = callback.map { callback in LoginHook(runsOnLoop: false) { callback(context.pointer) } }
-    return NJ_OK
+    return setting { () throws(NightjarError) in
+        let config = try required(Handle<ConfigBox>.borrow(config), "config")
+        config.loginRequired = callback.map { callback in LoginHook(runsOnLoop: false) { callback(context.pointer) } }
+    }
 }
 
 @_cdecl("nj_request_set_use_auth") @implementation

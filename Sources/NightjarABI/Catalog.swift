@@ -38,23 +38,23 @@ final class CatalogBox: Sendable {
     }
 
     /// A description stays valid, because endpoints can only be added.
-    func description(of name: String) -> UnsafePointer<CChar>? {
+    func description(of name: String) -> CString? {
         state.withLock { state in
             guard let operation = state.catalog[name] else { return nil }
             let text = state.descriptions[name] ?? CString(CatalogBox.text(operation.json))
             state.descriptions[name] = text
-            return text.pointer
+            return text
         }
     }
 
     /// The description of the whole catalog in its current state.
-    var description: UnsafePointer<CChar> {
+    var description: CString {
         state.withLock { state in
-            if state.isDescribed, let last = state.whole.last { return last.pointer }
+            if state.isDescribed, let last = state.whole.last { return last }
             let text = CString(CatalogBox.text(state.catalog.json))
             state.whole.append(text)
             state.isDescribed = true
-            return text.pointer
+            return text
         }
     }
 
@@ -131,15 +131,16 @@ public func nj_catalog_name_at(_ catalog: OpaquePointer?, _ index: Int) -> Unsaf
 
 @_cdecl("nj_catalog_endpoint_json") @implementation
 public func nj_catalog_endpoint_json(
-    _ catalog: OpaquePointer?, _ name: UnsafePointer<CChar>?
+    _ catalog: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ outLength: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<CChar>? {
-    guard let name = text(name) else { return nil }
-    return Handle<CatalogBox>.borrow(catalog)?.description(of: name)
+    lend(text(name).flatMap { Handle<CatalogBox>.borrow(catalog)?.description(of: $0) }, outLength)
 }
 
 @_cdecl("nj_catalog_json") @implementation
-public func nj_catalog_json(_ catalog: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<CatalogBox>.borrow(catalog)?.description
+public func nj_catalog_json(
+    _ catalog: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    lend(Handle<CatalogBox>.borrow(catalog)?.description, outLength)
 }
 
 // MARK: Requests

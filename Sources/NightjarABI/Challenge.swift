@@ -85,8 +85,10 @@ public func nj_challenge_rejections(_ challenge: OpaquePointer?) -> Int {
 }
 
 @_cdecl("nj_challenge_json") @implementation
-public func nj_challenge_json(_ challenge: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<ChallengeBox>.borrow(challenge)?.json.pointer
+public func nj_challenge_json(
+    _ challenge: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    lend(Handle<ChallengeBox>.borrow(challenge)?.json, outLength)
 }
 
 /// Responds to a challenge.

@@ -11,6 +11,7 @@ final class ConfigBox {
     }
     /// Applied to the configured logins when a client is created.
     var loginRequired: LoginHook?
+    var texts = LentTexts()
 
     /// The configuration for a new client, including ``loginRequired``.
     var complete: Configuration {
@@ -25,7 +26,9 @@ func changeConfig(
     _ config: OpaquePointer?, _ body: (inout Configuration) throws(NightjarError) -> Void
 ) -> nj_status {
     setting { () throws(NightjarError) in
-        try body(&required(Handle<ConfigBox>.borrow(config), "config").configuration)
+        let box = try required(Handle<ConfigBox>.borrow(config), "config")
+        try body(&box.configuration)
+        box.texts = LentTexts()
     }
 }
 
@@ -207,22 +210,24 @@ public func nj_config_set_log(
 public func nj_config_on_request(
     _ config: OpaquePointer?, _ before: nj_request_hook_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
-    config.hooks.setBefore(before, CallbackContext(pointer: context))
-    return NJ_OK
+    setting { () throws(NightjarError) in
+        try required(Handle<ConfigBox>.borrow(config), "config").hooks.setBefore(
+            before, CallbackContext(pointer: context))
+    }
 }
 
 @_cdecl("nj_config_on_response") @implementation
 public func nj_config_on_response(
     _ config: OpaquePointer?, _ after: nj_response_hook_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
-    config.hooks.setAfter(after, CallbackContext(pointer: context))
-    return NJ_OK
+    setting { () throws(NightjarError) in
+        try required(Handle<ConfigBox>.borrow(config), "config").hooks.setAfter(
+            after, CallbackContext(pointer: context))
+    }
 }
 
 @_cdecl("nj_config_set_max_redirects") @implementation
-public func nj_config_set_max_redirects(_ config: OpaquePointer?, _ count: Int32) -> nj_status {
+public func nj_config_set_max_redirects(_ config: OpaquePointer?, _ count: Int) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in try configuration.redirect.follow(atMost: count) }
 }
 
@@ -249,6 +254,15 @@ public func nj_config_set_cookies(_ config: OpaquePointer?, _ cookies: OpaquePoi
     }
 }
 
+@_cdecl("nj_config_set_shared_loop") @implementation
+public func nj_config_set_shared_loop(_ config: OpaquePointer?, _ name: UnsafePointer<CChar>?) -> nj_status {
+    changeConfig(config) { (configuration) throws(NightjarError) in
+        let name = try optional(name, "name")
+        guard name?.isEmpty != true else { throw NightjarError(.invalidArgument, "the name is empty") }
+        configuration.sharedLoop = name
+    }
+}
+
 @_cdecl("nj_config_set_ephemeral") @implementation
 public func nj_config_set_ephemeral(_ config: OpaquePointer?, _ ephemeral: Bool) -> nj_status {
     changeConfig(config) { $0.isEphemeral = ephemeral }
@@ -256,15 +270,18 @@ public func nj_config_set_ephemeral(_ config: OpaquePointer?, _ ephemeral: Bool)
 
 @_cdecl("nj_config_set_journal") @implementation
 public func nj_config_set_journal(_ config: OpaquePointer?, _ path: UnsafePointer<CChar>?) -> nj_status {
-    changeConfig(config) { $0.journalPath = text(path) }
+    changeConfig(config) { configuration throws(NightjarError) in
+        configuration.journalPath = try optional(path, "path")
+    }
 }
 
 extension RedirectSettings {
-    mutating func follow(atMost count: Int32) throws(NightjarError) {
+    mutating func follow(atMost count: Int) throws(NightjarError) {
         guard 0...100 ~= count else {
-            throw NightjarError(.invalidArgument, "the number of redirects must be between 0 and 100, got \(count)")
+            throw NightjarError(
+                .invalidArgument, "the number of redirects must be between 0 and 100, got \(UInt(bitPattern: count))")
         }
-        maximum = Int(count)
+        maximum = count
         follows = count > 0
     }
 }
@@ -277,6 +294,7 @@ public func nj_config_merge_json(
     setting(outError) { () throws(NightjarError) in
         let config = try required(Handle<ConfigBox>.borrow(config), "config")
         try config.configuration.merge(json: try document(json, length))
+        config.texts = LentTexts()
     }
 }
 

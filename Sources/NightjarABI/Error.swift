@@ -26,19 +26,21 @@ final class ErrorBox: Sendable {
         earlier = error.earlier.map(ErrorBox.init)
     }
 
-    var tls: UnsafePointer<CChar>? {
+    var tls: CString? {
         guard let tls = error.tls else { return nil }
         return tlsText.withLock { stored in
             let text = stored ?? CString(tls.jsonText)
             stored = text
-            return text.pointer
+            return text
         }
     }
 }
 
 @_cdecl("nj_error_tls_json") @implementation
-public func nj_error_tls_json(_ error: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<ErrorBox>.borrow(error)?.tls
+public func nj_error_tls_json(
+    _ error: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    lend(Handle<ErrorBox>.borrow(error)?.tls, outLength)
 }
 
 @_cdecl("nj_error_kind") @implementation
@@ -92,8 +94,8 @@ public func nj_error_retry_after(_ error: OpaquePointer?) -> Double {
 }
 
 @_cdecl("nj_error_attempts") @implementation
-public func nj_error_attempts(_ error: OpaquePointer?) -> Int32 {
-    Int32(clamping: Handle<ErrorBox>.borrow(error)?.error.attempts ?? 0)
+public func nj_error_attempts(_ error: OpaquePointer?) -> Int {
+    Handle<ErrorBox>.borrow(error)?.error.attempts ?? 0
 }
 
 @_cdecl("nj_error_code") @implementation

@@ -9,7 +9,7 @@ import Synchronization
 final class ExplanationStrings: Sendable {
     private struct Texts {
         var sentences: CString?
-        var json: ResponseJSON.Text?
+        var json: CString?
         var key: CString?
     }
 
@@ -23,9 +23,9 @@ final class ExplanationStrings: Sendable {
         }
     }
 
-    func json(_ decisions: [Decision]) -> ResponseJSON.Text {
+    func json(_ decisions: [Decision]) -> CString {
         texts.withLock { texts in
-            let text = texts.json ?? ResponseJSON.Text(ExplanationStrings.encoded(decisions))
+            let text = texts.json ?? CString(ExplanationStrings.encoded(decisions))
             texts.json = text
             return text
         }
@@ -44,13 +44,6 @@ final class ExplanationStrings: Sendable {
     private static func encoded(_ decisions: [Decision]) -> String {
         (try? JSONValue.array(decisions.map(\.json)).encoded()).map { String(buffer: $0) } ?? "[]"
     }
-}
-
-private func lend(
-    _ text: ResponseJSON.Text?, _ outLength: UnsafeMutablePointer<Int>?
-) -> UnsafePointer<CChar>? {
-    outLength?.pointee = text?.length ?? 0
-    return text?.bytes.pointer
 }
 
 @_cdecl("nj_response_explain") @implementation

@@ -32,14 +32,20 @@ struct CallbackContext: @unchecked Sendable {
 /// A C string that lives as long as this object.
 final class CString: Sendable {
     nonisolated(unsafe) let pointer: UnsafePointer<CChar>
+    /// The length in bytes, without the NUL.
+    let length: Int
 
     init(_ text: String) {
         var text = text
         pointer = text.withUTF8 { CString.copy(UnsafeRawBufferPointer($0)) }
+        length = text.utf8.count
     }
 
     /// - Parameter text: UTF-8.
-    init(_ text: ByteBuffer) { pointer = text.withUnsafeReadableBytes(CString.copy) }
+    init(_ text: ByteBuffer) {
+        pointer = text.withUnsafeReadableBytes(CString.copy)
+        length = text.readableBytes
+    }
 
     private static func copy(_ bytes: UnsafeRawBufferPointer) -> UnsafePointer<CChar> {
         let copy = UnsafeMutablePointer<CChar>.allocate(capacity: bytes.count + 1)
@@ -51,6 +57,12 @@ final class CString: Sendable {
     }
 
     deinit { pointer.deallocate() }
+}
+
+/// Returns a text and its length to C, which borrows the text.
+func lend(_ text: CString?, _ outLength: UnsafeMutablePointer<Int>?) -> UnsafePointer<CChar>? {
+    outLength?.pointee = text?.length ?? 0
+    return text?.pointer
 }
 
 extension nj_status {
@@ -92,13 +104,24 @@ func optional(_ pointer: UnsafePointer<CChar>?, _ what: String) throws(NightjarE
     pointer == nil ? nil : try required(text(pointer), what)
 }
 
-/// Runs a setter and converts an error to its status.
+/// Runs a function without an `out_error`, and converts an error to its status. The error is kept for nj_error_last.
 func setting(_ body: () throws(NightjarError) -> Void) -> nj_status {
     do throws(NightjarError) {
         try body()
         return NJ_OK
     } catch {
+        LastError.set(error)
         return nj_status(error.kind)
+    }
+}
+
+/// Runs a function without an `out_error` that returns nil on failure. The error is kept for nj_error_last.
+func making<Result>(_ body: () throws(NightjarError) -> Result) -> Result? {
+    do throws(NightjarError) {
+        return try body()
+    } catch {
+        LastError.set(error)
+        return nil
     }
 }
 

@@ -9,7 +9,7 @@ final class ResponseJSON: Sendable {
     private struct State {
         var document: Result<JSONValue, NightjarError>?
         /// Texts by role and pointer: string values, member names and encoded parts.
-        var texts: [Key: Text] = [:]
+        var texts: [Key: CString] = [:]
     }
 
     private struct Key: Hashable {
@@ -17,17 +17,6 @@ final class ResponseJSON: Sendable {
         let role: Role
         let pointer: String
         var index = 0
-    }
-
-    /// A text for C, and its length without the NUL.
-    struct Text: Sendable {
-        let bytes: CString
-        let length: Int
-
-        init(_ text: String) {
-            bytes = CString(text)
-            length = text.utf8.count
-        }
     }
 
     private let state: Mutex<State>
@@ -52,20 +41,20 @@ final class ResponseJSON: Sendable {
         }
     }
 
-    func string(at pointer: UnsafePointer<CChar>?, of response: Response) throws(NightjarError) -> Text {
+    func string(at pointer: UnsafePointer<CChar>?, of response: Response) throws(NightjarError) -> CString {
         let key = Key(role: .string, pointer: try required(text(pointer), "pointer"))
         return try kept(key) { () throws(NightjarError) in try decode(String.self, at: pointer, of: response) }
     }
 
     /// Returns the name of an object's member; nil if there is no such object or member.
-    func name(at index: Int, in pointer: UnsafePointer<CChar>?, of response: Response) -> Text? {
+    func name(at index: Int, in pointer: UnsafePointer<CChar>?, of response: Response) -> CString? {
         guard case .object(let members) = value(at: pointer, of: response), members.indices.contains(index),
             let pointer = text(pointer)
         else { return nil }
         return kept(Key(role: .name, pointer: pointer, index: index)) { members[index].name }
     }
 
-    func part(at pointer: UnsafePointer<CChar>?, of response: Response) throws(NightjarError) -> Text {
+    func part(at pointer: UnsafePointer<CChar>?, of response: Response) throws(NightjarError) -> CString {
         let key = Key(role: .part, pointer: try required(text(pointer), "pointer"))
         return try kept(key) { () throws(NightjarError) in
             String(buffer: try decode(JSONValue.self, at: pointer, of: response).encoded())
@@ -81,9 +70,9 @@ final class ResponseJSON: Sendable {
     }
 
     /// Returns the text for `key`, creating it on first use. C may keep its pointer as long as the response.
-    private func kept<Failure>(_ key: Key, _ make: () throws(Failure) -> String) throws(Failure) -> Text {
+    private func kept<Failure>(_ key: Key, _ make: () throws(Failure) -> String) throws(Failure) -> CString {
         if let known = state.withLock({ $0.texts[key] }) { return known }
-        let made = Text(try make())
+        let made = CString(try make())
         return state.withLock { state in
             let text = state.texts[key] ?? made
             state.texts[key] = text
@@ -109,8 +98,7 @@ public func nj_response_text(
     _ response: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
 ) -> UnsafePointer<CChar>? {
     let text = Handle<ResponseBox>.borrow(response)?.texts.text
-    outLength?.pointee = text?.length ?? 0
-    return text?.bytes.pointer
+    return lend(text, outLength)
 }
 
 @_cdecl("nj_response_json_type") @implementation
@@ -170,7 +158,7 @@ public func nj_response_json_string(
         let box = try required(Handle<ResponseBox>.borrow(response), "response")
         let out = try required(out, "out")
         let text = try box.texts.json.string(at: pointer, of: box.response)
-        out.pointee = text.bytes.pointer
+        out.pointee = text.pointer
         outLength?.pointee = text.length
     }
 }
@@ -185,7 +173,7 @@ public func nj_response_json_text(
         let box = try required(Handle<ResponseBox>.borrow(response), "response")
         let out = try required(out, "out")
         let text = try box.texts.json.part(at: pointer, of: box.response)
-        out.pointee = text.bytes.pointer
+        out.pointee = text.pointer
         outLength?.pointee = text.length
     }
 }
@@ -216,8 +204,7 @@ public func nj_response_json_key_at(
     let text = Handle<ResponseBox>.borrow(response).flatMap { box in
         box.texts.json.name(at: index, in: pointer, of: box.response)
     }
-    outLength?.pointee = text?.length ?? 0
-    return text?.bytes.pointer
+    return lend(text, outLength)
 }
 
 @_cdecl("nj_request_set_schema") @implementation

@@ -45,10 +45,10 @@ public func nj_config_set_network_profile(
 }
 
 @_cdecl("nj_client_mock_uses") @implementation
-public func nj_client_mock_uses(_ client: OpaquePointer?, _ route: UnsafePointer<CChar>?) -> Int64 {
-    guard let client = Handle<Client>.borrow(client), !client.isOfParent, let mock = client.mock else { return -1 }
-    guard route != nil else { return Int64(mock.totalUses) }
-    return text(route).flatMap(mock.uses(of:)).map(Int64.init) ?? -1
+public func nj_client_mock_uses(_ client: OpaquePointer?, _ route: UnsafePointer<CChar>?) -> Int {
+    guard let client = Handle<Client>.borrow(client), !client.isOfParent, let mock = client.mock else { return 0 }
+    guard route != nil else { return mock.totalUses }
+    return text(route).flatMap(mock.uses(of:)) ?? 0
 }
 
 @_cdecl("nj_client_mock_verify") @implementation

@@ -155,4 +155,6 @@ public func nj_outbox_entry_error(_ entry: OpaquePointer?) -> OpaquePointer? {
 }
 
 @_cdecl("nj_outbox_entry_json") @implementation
-public func nj_outbox_entry_json(_ entry: OpaquePointer?) -> UnsafePointer<CChar>? { box(entry)?.json.pointer }
+public func nj_outbox_entry_json(
+    _ entry: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? { lend(box(entry)?.json, outLength) }

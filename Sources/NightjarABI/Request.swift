@@ -5,7 +5,11 @@ import NightjarHTTP
 import NightjarHandles
 
 func changeRequest(_ request: OpaquePointer?, _ body: (RequestBox) throws(NightjarError) -> Void) -> nj_status {
-    setting { () throws(NightjarError) in try body(required(Handle<RequestBox>.borrow(request), "request")) }
+    setting { () throws(NightjarError) in
+        let box = try required(Handle<RequestBox>.borrow(request), "request")
+        try body(box)
+        box.texts = LentTexts()
+    }
 }
 
 func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) -> ByteBuffer {
@@ -22,8 +26,13 @@ func bytes(_ pointer: UnsafeRawPointer?, _ length: Int) throws(NightjarError) ->
 
 @_cdecl("nj_request_new") @implementation
 public func nj_request_new(_ method: UnsafePointer<CChar>?, _ target: UnsafePointer<CChar>?) -> OpaquePointer? {
-    guard let method = text(method).flatMap(Method.init), let target = text(target) else { return nil }
-    return Handle.make(RequestBox(Request(method, target)))
+    making { () throws(NightjarError) in
+        let name = try required(text(method), "method")
+        guard let method = Method(name) else {
+            throw NightjarError(.invalidArgument, "\(quoted(name)) is not a method: it must be a token, such as GET")
+        }
+        return Handle.make(RequestBox(Request(method, try required(text(target), "target"))))
+    }
 }
 
 @_cdecl("nj_request_free") @implementation
@@ -220,7 +229,7 @@ public func nj_request_set_max_body(_ request: OpaquePointer?, _ bytes: Int) -> 
 }
 
 @_cdecl("nj_request_set_max_redirects") @implementation
-public func nj_request_set_max_redirects(_ request: OpaquePointer?, _ count: Int32) -> nj_status {
+public func nj_request_set_max_redirects(_ request: OpaquePointer?, _ count: Int) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in
         var settings = box.request.redirect ?? RedirectSettings()
         try settings.follow(atMost: count)

@@ -8,6 +8,7 @@ import NightjarHandles
 /// A request that C fills step by step, and the callbacks of its calls.
 final class RequestBox {
     var request: Request
+    var texts = LentTexts()
     /// The endpoint to call; nil: the request has its own method and target.
     var endpoint: EndpointCall?
     /// Whether the body consists of the fields of nj_request_add_form_field.

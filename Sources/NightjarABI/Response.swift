@@ -38,7 +38,7 @@ final class ResponseStrings: Sendable {
         var url: CString?
         var reason: CString?
         var redirects: [CString]?
-        var content: ResponseJSON.Text?
+        var content: CString?
         var peer: CString?
         var tls: CString?
     }
@@ -57,9 +57,9 @@ final class ResponseStrings: Sendable {
     }
 
     /// The body decoded by its charset.
-    var text: ResponseJSON.Text {
+    var text: CString {
         texts.withLock { texts in
-            let text = texts.content ?? ResponseJSON.Text(response.text)
+            let text = texts.content ?? CString(response.text)
             texts.content = text
             return text
         }
@@ -87,12 +87,12 @@ final class ResponseStrings: Sendable {
         }
     }
 
-    var tls: UnsafePointer<CChar>? {
+    var tls: CString? {
         guard let tls = response.tls else { return nil }
         return texts.withLock { texts in
             let text = texts.tls ?? CString(tls.jsonText)
             texts.tls = text
-            return text.pointer
+            return text
         }
     }
 
@@ -198,8 +198,8 @@ public func nj_response_source(_ response: OpaquePointer?) -> nj_source {
 }
 
 @_cdecl("nj_response_attempts") @implementation
-public func nj_response_attempts(_ response: OpaquePointer?) -> Int32 {
-    Int32(clamping: Handle<ResponseBox>.borrow(response)?.response.attempts ?? 0)
+public func nj_response_attempts(_ response: OpaquePointer?) -> Int {
+    Handle<ResponseBox>.borrow(response)?.response.attempts ?? 0
 }
 
 @_cdecl("nj_response_time_total") @implementation
@@ -238,8 +238,10 @@ public func nj_response_peer_address(_ response: OpaquePointer?) -> UnsafePointe
 }
 
 @_cdecl("nj_response_tls_json") @implementation
-public func nj_response_tls_json(_ response: OpaquePointer?) -> UnsafePointer<CChar>? {
-    Handle<ResponseBox>.borrow(response)?.texts.tls
+public func nj_response_tls_json(
+    _ response: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    lend(Handle<ResponseBox>.borrow(response)?.texts.tls, outLength)
 }
 
 @_cdecl("nj_response_curl") @implementation

@@ -6,7 +6,7 @@ import NightjarHandles
 /// A failed attempt as C sees it. Belongs to the thread that runs the callback.
 final class FailedAttemptBox {
     let error: ErrorBox
-    let attempt: Int32
+    let attempt: Int
     /// The delay before the client's own retry. Nil: the client would not retry; `reason` explains why.
     let wait: Duration?
     let reason: CString?
@@ -15,7 +15,7 @@ final class FailedAttemptBox {
 
     init(_ failedAttempt: TaskHandlers.FailedAttempt) {
         error = ErrorBox(failedAttempt.error)
-        attempt = Int32(clamping: failedAttempt.attempt)
+        attempt = failedAttempt.attempt
         switch failedAttempt.verdict {
         case .again(let after): (wait, reason) = (after, nil)
         case .stop(let why): (wait, reason) = (nil, CString(why.description))
@@ -39,15 +39,16 @@ extension TaskHandlers.RetryAction {
     }
 }
 
-private func attempts(_ count: Int32) throws(NightjarError) -> Int {
+private func attempts(_ count: Int) throws(NightjarError) -> Int {
     guard 1...100 ~= count else {
-        throw NightjarError(.invalidArgument, "the number of attempts must be between 1 and 100, got \(count)")
+        throw NightjarError(
+            .invalidArgument, "the number of attempts must be between 1 and 100, got \(UInt(bitPattern: count))")
     }
-    return Int(count)
+    return count
 }
 
 @_cdecl("nj_config_set_retry_attempts") @implementation
-public func nj_config_set_retry_attempts(_ config: OpaquePointer?, _ count: Int32) -> nj_status {
+public func nj_config_set_retry_attempts(_ config: OpaquePointer?, _ count: Int) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in
         configuration.retry.maximumAttempts = try attempts(count)
     }
@@ -88,7 +89,7 @@ public func nj_config_set_retry_max_wait(_ config: OpaquePointer?, _ seconds: Do
 }
 
 @_cdecl("nj_request_set_retry_attempts") @implementation
-public func nj_request_set_retry_attempts(_ request: OpaquePointer?, _ count: Int32) -> nj_status {
+public func nj_request_set_retry_attempts(_ request: OpaquePointer?, _ count: Int) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in
         var changes = box.request.retry ?? RetryChanges()
         changes.maximumAttempts = try attempts(count)
@@ -114,7 +115,7 @@ public func nj_failed_attempt_error(_ failedAttempt: OpaquePointer?) -> OpaquePo
 }
 
 @_cdecl("nj_failed_attempt_number") @implementation
-public func nj_failed_attempt_number(_ failedAttempt: OpaquePointer?) -> Int32 {
+public func nj_failed_attempt_number(_ failedAttempt: OpaquePointer?) -> Int {
     Handle<FailedAttemptBox>.borrow(failedAttempt)?.attempt ?? 0
 }
 
@@ -170,11 +171,16 @@ public func nj_request_set_idempotent(_ request: OpaquePointer?, _ isIdempotent:
 
 @_cdecl("nj_idempotency_key_new") @implementation
 public func nj_idempotency_key_new(_ buffer: UnsafeMutablePointer<CChar>?, _ capacity: Int) -> nj_status {
-    var random = SystemRandomNumberGenerator()
-    let key = IdempotencyKey(using: &random).text.utf8
-    // A capacity above Int.max is negative here and always sufficient.
-    guard let buffer, capacity < 0 || capacity > key.count else { return NJ_INVALID_ARGUMENT }
-    for (index, byte) in key.enumerated() { buffer[index] = CChar(bitPattern: byte) }
-    buffer[key.count] = 0
-    return NJ_OK
+    setting { () throws(NightjarError) in
+        var random = SystemRandomNumberGenerator()
+        let key = IdempotencyKey(using: &random).text.utf8
+        let buffer = try required(buffer, "buffer")
+        // A capacity above Int.max is negative here and always sufficient.
+        guard capacity < 0 || capacity > key.count else {
+            throw NightjarError(
+                .invalidArgument, "the capacity must be at least \(key.count + 1) bytes, got \(capacity)")
+        }
+        for (index, byte) in key.enumerated() { buffer[index] = CChar(bitPattern: byte) }
+        buffer[key.count] = 0
+    }
 }

@@ -1,4 +1,5 @@
 import CNightjar
+import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
@@ -219,10 +220,13 @@ public func nj_script_set_json(
 
 @_cdecl("nj_script_get_json") @implementation
 public func nj_script_get_json(
-    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+    _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ outLength: UnsafeMutablePointer<Int>?,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> UnsafeMutablePointer<CChar>? {
-    reporting(to: outError) { () throws(NightjarError) in
+    let json = reporting(to: outError) { () throws(NightjarError) in
         let script = try required(Handle<ScriptBox>.borrow(script), "script").prepared()
         return try script.globalText(required(text(name), "name")).take()
     }
+    outLength?.pointee = json.map { strlen($0) } ?? 0
+    return json
 }

@@ -1,4 +1,5 @@
 import CNightjar
+import Glibc
 import NightjarHTTP
 import NightjarHandles
 import NightjarLua
@@ -38,8 +39,12 @@ public func nj_script_call_string(
 }
 
 @_cdecl("nj_script_call_json") @implementation
-public func nj_script_call_json(_ call: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
-    Handle<ScriptCall>.borrow(call)?.lendJSON(index)
+public func nj_script_call_json(
+    _ call: OpaquePointer?, _ index: Int, _ outLength: UnsafeMutablePointer<Int>?
+) -> UnsafePointer<CChar>? {
+    let json = Handle<ScriptCall>.borrow(call)?.lendJSON(index)
+    outLength?.pointee = json.map { strlen($0) } ?? 0
+    return json
 }
 
 @_cdecl("nj_script_call_return_nil") @implementation

@@ -120,7 +120,7 @@ static void endpoints_are_sent_what_they_name(void) {
   for (int i = 0; i < 4; i++) {
     CHECK(nj_catalog_add_json(catalog, endpoints[i][0], endpoints[i][1], strlen(endpoints[i][1]), NULL) == NJ_OK);
   }
-  CHECK(strstr(nj_catalog_endpoint_json(catalog, "me"), "\"security\":[{\"oauth\":[\"read\"]}]") != NULL);
+  CHECK(strstr(nj_catalog_endpoint_json(catalog, "me", NULL), "\"security\":[{\"oauth\":[\"read\"]}]") != NULL);
   nj_config *config = nj_config_new();
   CHECK(nj_config_set_auth_json(config, auth, sizeof auth - 1, NULL) == NJ_OK);
   CHECK(nj_config_set_catalog(config, catalog) == NJ_OK);

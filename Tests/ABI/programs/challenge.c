@@ -130,7 +130,7 @@ static void later(void) {
   CHECK(!nj_challenge_is_proxy(self.kept) && !nj_challenge_is_encrypted(self.kept));
   CHECK_TEXT(nj_challenge_scheme(self.kept), "Basic");
   CHECK_TEXT(nj_challenge_realm(self.kept), "demo");
-  CHECK(strstr(nj_challenge_json(self.kept), "\"kind\":\"http\"") != NULL);
+  CHECK(strstr(nj_challenge_json(self.kept, NULL), "\"kind\":\"http\"") != NULL);
   /* Responses that do not fit leave the challenge pending. */
   CHECK(nj_challenge_use_password(self.kept, NULL, "p") == NJ_INVALID_ARGUMENT);
   CHECK(nj_challenge_use_password(self.kept, "a:b", "p") == NJ_INVALID_ARGUMENT);
@@ -179,7 +179,7 @@ static void trust(void *context, nj_challenge *challenge) {
   CHECK(nj_challenge_is_encrypted(challenge));
   CHECK(nj_challenge_scheme(challenge) == NULL && nj_challenge_realm(challenge) == NULL);
   CHECK(nj_challenge_rejections(challenge) == 0);
-  CHECK(strstr(nj_challenge_json(challenge), "\"chain\":[{\"subject\":") != NULL);
+  CHECK(strstr(nj_challenge_json(challenge, NULL), "\"chain\":[{\"subject\":") != NULL);
   CHECK(nj_challenge_use_password(challenge, "demo", "secret") == NJ_INVALID_ARGUMENT);
   if (self->what == CANCEL) CHECK(nj_challenge_cancel(challenge, NULL) == NJ_OK);
 }
@@ -207,7 +207,7 @@ static void misuse(void) {
   CHECK(nj_challenge_host(NULL) == NULL && nj_challenge_port(NULL) == 0);
   CHECK(!nj_challenge_is_proxy(NULL) && !nj_challenge_is_encrypted(NULL));
   CHECK(nj_challenge_scheme(NULL) == NULL && nj_challenge_realm(NULL) == NULL);
-  CHECK(nj_challenge_rejections(NULL) == 0 && nj_challenge_json(NULL) == NULL);
+  CHECK(nj_challenge_rejections(NULL) == 0 && nj_challenge_json(NULL, NULL) == NULL);
   CHECK(nj_challenge_use_default(NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_challenge_use_password(NULL, "u", "p") == NJ_INVALID_ARGUMENT);
   CHECK(nj_challenge_use_certificate_file(NULL, "f", NULL, NULL) == NJ_INVALID_ARGUMENT);

@@ -95,7 +95,7 @@ static void getters_of_null_return_none(void) {
   CHECK(!nj_task_retain(NULL) && nj_task_is_finished(NULL));
   CHECK(!nj_batch_retain(NULL) && nj_batch_is_finished(NULL));
   CHECK(!nj_client_cookies(NULL) && !nj_client_cache(NULL) && !nj_client_catalog(NULL));
-  CHECK(nj_client_mock_uses(NULL, NULL) == -1);
+  CHECK(nj_client_mock_uses(NULL, NULL) == 0);
   CHECK(!nj_client_limits_json(NULL, &length) && NO_LENGTH);
 
   CHECK(!nj_prepared_request_method(NULL) && !nj_prepared_request_url(NULL) && !nj_prepared_request_header(NULL, "a"));
@@ -112,8 +112,8 @@ static void getters_of_null_return_none(void) {
   CHECK(!nj_cookie_list_same_site_at(NULL, 0));
   for (int i = 0; i <= 9; i++) CHECK(nj_cache_statistics(NULL, (nj_cache_statistic)i) == -1);
 
-  CHECK(nj_catalog_count(NULL) == 0 && !nj_catalog_name_at(NULL, 0) && !nj_catalog_endpoint_json(NULL, "a"));
-  CHECK(!nj_catalog_json(NULL) && !nj_request_copy(NULL));
+  CHECK(nj_catalog_count(NULL) == 0 && !nj_catalog_name_at(NULL, 0) && !nj_catalog_endpoint_json(NULL, "a", NULL));
+  CHECK(!nj_catalog_json(NULL, NULL) && !nj_request_copy(NULL));
   CHECK(!nj_paginator_state(NULL) && !nj_paginator_explanation(NULL));
   CHECK(nj_page_number(NULL) == 0 && nj_page_count(NULL) == 0 && !nj_page_response(NULL) && !nj_page_retain(NULL));
   CHECK(!nj_page_item(NULL, 0, &length) && NO_LENGTH);
@@ -413,7 +413,7 @@ static void clients_have_the_documented_defaults(void) {
   CHECK(!nj_client_send(client, request, &error) && nj_error_attempts(error) == 2 && now() - before < 0.4);
   nj_error_release(error);
   nj_request_free(request);
-  CHECK(nj_client_mock_uses(client, "GET /busy") == 5 && nj_client_mock_uses(client, "nothing") == -1);
+  CHECK(nj_client_mock_uses(client, "GET /busy") == 5 && nj_client_mock_uses(client, "nothing") == 0);
   /* The default is ten redirects. */
   CHECK(get(client, "/loop?n=0") == -NJ_PROTOCOL);
   request = nj_request_new("GET", "/loop?n=0");
@@ -470,7 +470,7 @@ static void clients_have_the_documented_defaults(void) {
   nj_client_free(client);
 
   client = client_of(nj_config_new());
-  CHECK(nj_client_mock_uses(client, NULL) == -1 && nj_client_mock_verify(client, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_client_mock_uses(client, NULL) == 0 && nj_client_mock_verify(client, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(get(client, "/relative") == -NJ_INVALID_URL);
   request = nj_request_new("GET", "http://api.test/");
   CHECK(!nj_client_cache_get(client, request, &error) && nj_error_kind(error) == NJ_INVALID_REQUEST);
@@ -661,7 +661,7 @@ static void after_fork_old_handles_fail(void) {
     CHECK(nj_client_cache_put(client, list, 200, NULL, NULL, 0, NULL) == NJ_FORKED);
     CHECK(!nj_client_load_catalog(client, "url:/list", &error) && nj_error_kind(error) == NJ_FORKED);
     nj_error_release(error);
-    CHECK(nj_client_mock_uses(client, NULL) == -1 && nj_client_mock_verify(client, NULL) == NJ_FORKED);
+    CHECK(nj_client_mock_uses(client, NULL) == 0 && nj_client_mock_verify(client, NULL) == NJ_FORKED);
     nj_client_mock_reset(client);
     CHECK(!nj_client_cookies(client) && !nj_client_cache(client) && !nj_client_catalog(client));
     char *limits = nj_client_limits_json(client, NULL);
@@ -719,7 +719,7 @@ static void after_fork_old_handles_fail(void) {
       CHECK(run(one, "x = 2") == NJ_FORKED && nj_script_run_file(one, "/dev/null", NULL, NULL) == NJ_FORKED);
       CHECK(nj_script_invoke(one, "type", "[1]", 3, NULL, NULL) == NJ_FORKED);
       CHECK(nj_script_set_json(one, "x", "1", 1, NULL) == NJ_FORKED);
-      CHECK(!nj_script_get_json(one, "x", &error) && nj_error_kind(error) == NJ_FORKED);
+      CHECK(!nj_script_get_json(one, "x", NULL, &error) && nj_error_kind(error) == NJ_FORKED);
       nj_error_release(error);
       nj_queue *of_child = nj_queue_new();
       CHECK(!nj_script_start_run(one, "", 0, NULL, of_child, script_done, NULL, &error));

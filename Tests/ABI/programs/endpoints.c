@@ -113,13 +113,13 @@ static void a_catalog_tells_what_there_is(void) {
   CHECK(nj_catalog_count(catalog) == 3);
   CHECK_TEXT(nj_catalog_name_at(catalog, 0), "article");
   CHECK(nj_catalog_name_at(catalog, 3) == NULL);
-  CHECK(strstr(nj_catalog_endpoint_json(catalog, "article"), "\"path\":\"/v1/articles/{id}\"") != NULL);
-  CHECK(nj_catalog_endpoint_json(catalog, "artcle") == NULL);
-  const char *all = nj_catalog_json(catalog);
+  CHECK(strstr(nj_catalog_endpoint_json(catalog, "article", NULL), "\"path\":\"/v1/articles/{id}\"") != NULL);
+  CHECK(nj_catalog_endpoint_json(catalog, "artcle", NULL) == NULL);
+  const char *all = nj_catalog_json(catalog, NULL);
   CHECK(strstr(all, "\"endpoints\":[\"article\",\"echo\",\"strict\"]") != NULL);
-  CHECK(nj_catalog_json(catalog) == all);
+  CHECK(nj_catalog_json(catalog, NULL) == all);
   CHECK(nj_catalog_add_json(catalog, "home", "{\"path\": \"/\"}", 13, NULL) == NJ_OK);
-  CHECK(strstr(nj_catalog_json(catalog), "\"strict\",\"home\"]") != NULL);
+  CHECK(strstr(nj_catalog_json(catalog, NULL), "\"strict\",\"home\"]") != NULL);
   CHECK(strstr(all, "\"strict\"]") != NULL); /* The older text is still valid. */
   nj_error *error = NULL;
   CHECK(nj_catalog_add_json(catalog, "article", article, strlen(article), &error) == NJ_INVALID_ARGUMENT);
@@ -129,7 +129,7 @@ static void a_catalog_tells_what_there_is(void) {
   CHECK_TEXT(nj_error_message(error), "option \"a.path\" is missing");
   nj_error_release(error);
   CHECK(nj_catalog_add_json(catalog, "a", "{", 1, NULL) == NJ_DECODING);
-  CHECK(nj_catalog_count(NULL) == 0 && nj_catalog_json(NULL) == NULL);
+  CHECK(nj_catalog_count(NULL) == 0 && nj_catalog_json(NULL, NULL) == NULL);
 
   nj_client *client = client_with("{}", catalog);
   nj_catalog *copy = nj_client_catalog(client);
@@ -180,7 +180,7 @@ static void a_swagger_document_is_converted(void) {
   nj_catalog *catalog = nj_catalog_load_file(path, &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
   CHECK(nj_catalog_count(catalog) == 1);
-  CHECK(strstr(nj_catalog_json(catalog), "does not exist in OpenAPI 3") != NULL);
+  CHECK(strstr(nj_catalog_json(catalog, NULL), "does not exist in OpenAPI 3") != NULL);
   nj_config *config = nj_config_new();
   CHECK(nj_config_set_catalog(config, catalog) == NJ_OK);
   nj_client *client = nj_client_new(config, &error);

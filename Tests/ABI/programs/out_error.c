@@ -246,7 +246,7 @@ static void scripts(nj_client *client, nj_queue *queue, const char *directory) {
   SUCCEEDS(nj_script_run_file(script, file(directory, "x.lua"), NULL, &error) == NJ_OK);
   SUCCEEDS(nj_script_set_json(script, "y", "{}", 2, &error) == NJ_OK);
   char *json = NULL;
-  SUCCEEDS((json = nj_script_get_json(script, "y", &error)) != NULL);
+  SUCCEEDS((json = nj_script_get_json(script, "y", NULL, &error)) != NULL);
   nj_text_free(json);
   SUCCEEDS(nj_script_invoke(script, "type", "[1]", 3, NULL, &error) == NJ_OK);
   int ended = 0;

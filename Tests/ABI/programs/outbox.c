@@ -49,7 +49,7 @@ static void delivers(nj_client *client, nj_queue *queue) {
   nj_outbox_entry_free(entry);
   SUCCEEDS((entry = nj_outbox_wait(outbox, "order", 60, &error)) != NULL);
   CHECK(nj_outbox_entry_state(entry) == NJ_OUTBOX_DONE && nj_outbox_entry_error(entry) == NULL);
-  CHECK(strstr(nj_outbox_entry_json(entry), "\"status\":201") != NULL);
+  CHECK(strstr(nj_outbox_entry_json(entry, NULL), "\"status\":201") != NULL);
   nj_outbox_entry_free(entry);
   await_change(queue);
   CHECK(changes == 1 && last_state == NJ_OUTBOX_DONE);
@@ -63,7 +63,7 @@ static void delivers(nj_client *client, nj_queue *queue) {
   SUCCEEDS((entry = nj_outbox_get(outbox, "title", &error)) != NULL);
   CHECK(nj_outbox_entry_state(entry) == NJ_OUTBOX_CONFLICT);
   CHECK(nj_error_kind(nj_outbox_entry_error(entry)) == NJ_CONTENT_CHANGED);
-  CHECK(strstr(nj_outbox_entry_json(entry), "\"theirs\":{\"status\":200") != NULL);
+  CHECK(strstr(nj_outbox_entry_json(entry, NULL), "\"theirs\":{\"status\":200") != NULL);
   nj_outbox_entry_free(entry);
   FAILS(nj_outbox_wait(outbox, "title", 60, &error) ? NJ_OK : NJ_CONTENT_CHANGED, NJ_CONTENT_CHANGED);
   SUCCEEDS(nj_outbox_retry(outbox, "title", &error) == NJ_OK);
@@ -118,7 +118,7 @@ static void is_quiet(nj_client *client, nj_queue *queue) {
   nj_outbox_free(outbox);
   SUCCEEDS((entry = nj_outbox_get(quiet, "quiet", &error)) != NULL);
   CHECK(nj_outbox_entry_state(entry) == NJ_OUTBOX_PARKED);
-  CHECK(strstr(nj_outbox_entry_json(entry), "\"mine\":{\"body\":\"{\"}") != NULL);
+  CHECK(strstr(nj_outbox_entry_json(entry, NULL), "\"mine\":{\"body\":\"{\"}") != NULL);
   nj_outbox_entry_free(entry);
   SUCCEEDS(nj_outbox_remove(quiet, "quiet", &error) == NJ_OK);
   nj_outbox_free(quiet);
@@ -144,7 +144,7 @@ static void rejects(nj_client *client, nj_queue *queue) {
   FAILS(nj_outbox_retry(outbox, "none", &error), NJ_INVALID_ARGUMENT);
   FAILS(nj_outbox_resolve(outbox, "none", "{}", 2, &error), NJ_INVALID_ARGUMENT);
   FAILS(nj_outbox_remove(outbox, NULL, &error), NJ_INVALID_ARGUMENT);
-  CHECK(nj_outbox_entry_id(NULL) == NULL && nj_outbox_entry_json(NULL) == NULL && nj_outbox_entry_error(NULL) == NULL);
+  CHECK(nj_outbox_entry_id(NULL) == NULL && nj_outbox_entry_json(NULL, NULL) == NULL && nj_outbox_entry_error(NULL) == NULL);
   CHECK(nj_outbox_entry_state(NULL) == NJ_OUTBOX_PENDING);
   nj_outbox_entry_free(NULL);
   nj_outbox_free(NULL);

@@ -78,7 +78,7 @@ static void mismatches_are_never_retried(nj_queue *queue) {
   CHECK(nj_request_on_retry(request, retry_always, &count) == NJ_OK);
   CHECK(nj_client_send(client, request, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_PIN_MISMATCH && nj_error_attempts(error) == 1 && count == 0);
-  CHECK(nj_error_tls_json(error) == NULL);
+  CHECK(nj_error_tls_json(error, NULL) == NULL);
   CHECK(nj_queue_poll(queue, 5) == 1 && self.enforced == 1);
   nj_error_release(error);
   nj_request_free(request);

@@ -144,7 +144,7 @@ static nj_retry_action choose(void *context, nj_task *task, nj_failed_attempt *a
 static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
   (void)task;
   int *result = context;
-  *result = response ? nj_response_attempts(response) : -(int)nj_error_kind(error);
+  *result = response ? (int)nj_response_attempts(response) : -(int)nj_error_kind(error);
 }
 
 static int start(nj_request *request) {

@@ -119,7 +119,7 @@ static void polls_do_not_block(void) {
   CHECK_TEXT(nj_error_message(error), "the script is already running; wait for the end of the run that was started");
   nj_error_release(error);
   CHECK(nj_script_set_json(script, "x", "[1]", 3, NULL) == NJ_OK); /* between two steps */
-  char *json = nj_script_get_json(script, "x", NULL);
+  char *json = nj_script_get_json(script, "x", NULL, NULL);
   CHECK_TEXT(json, "[1]");
   nj_text_free(json);
   struct pollfd ready = {.fd = nj_queue_fd(queue), .events = POLLIN};

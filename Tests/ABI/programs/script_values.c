@@ -72,7 +72,7 @@ static void results_have_limits(void) {
   const char *global = "t = {1} for i = 1, 40 do t = {t, t} end";
   CHECK(nj_script_run(script, global, strlen(global), NULL, NULL, NULL) == NJ_OK);
   nj_error *error = NULL;
-  CHECK(nj_script_get_json(script, "t", &error) == NULL);
+  CHECK(nj_script_get_json(script, "t", NULL, &error) == NULL);
   CHECK(error && strstr(nj_error_message(error), "instruction limit"));
   nj_error_release(error);
   returns(script, "return 1", "[1]");
@@ -84,7 +84,7 @@ static nj_status set(nj_script *script, const char *name, const char *json, nj_e
 }
 
 static void get(nj_script *script, const char *name, const char *expected) {
-  char *json = nj_script_get_json(script, name, NULL);
+  char *json = nj_script_get_json(script, name, NULL, NULL);
   CHECK_TEXT(json, expected);
   nj_text_free(json);
 }
@@ -109,10 +109,10 @@ static void globals_are_json(bool is_sandboxed) {
   CHECK(set(script, "x", "", NULL) == NJ_DECODING);
   get(script, "x", "null");
   returns(script, "f = function() end t = {1, f} return 1", "[1]");
-  CHECK(nj_script_get_json(script, "f", &error) == NULL && nj_error_kind(error) == NJ_SCRIPT);
+  CHECK(nj_script_get_json(script, "f", NULL, &error) == NULL && nj_error_kind(error) == NJ_SCRIPT);
   CHECK_TEXT(nj_error_message(error), "f: a function cannot be represented in JSON");
   nj_error_release(error);
-  CHECK(nj_script_get_json(script, "t", &error) == NULL);
+  CHECK(nj_script_get_json(script, "t", NULL, &error) == NULL);
   CHECK_TEXT(nj_error_message(error), "t[2]: a function cannot be represented in JSON");
   nj_error_release(error);
 
@@ -202,13 +202,13 @@ static void functions_are_called(bool is_sandboxed) {
 
 static void swap(void *context, nj_script_call *call) {
   (void)context;
-  const char *first = nj_script_call_json(call, 0), *second = nj_script_call_json(call, 1);
+  const char *first = nj_script_call_json(call, 0, NULL), *second = nj_script_call_json(call, 1, NULL);
   if (!first || !second) return;
   CHECK(nj_script_call_return_json(call, second, strlen(second)) == NJ_OK);
   CHECK(nj_script_call_return_json(call, first, strlen(first)) == NJ_OK);
   CHECK(nj_script_call_return_json(call, "{", 1) == NJ_DECODING);
   CHECK(nj_script_call_return_json(call, NULL, 1) == NJ_INVALID_ARGUMENT);
-  CHECK_TEXT(nj_script_call_json(call, 99), "null");
+  CHECK_TEXT(nj_script_call_json(call, 99, NULL), "null");
 }
 
 static void reenter(void *context, nj_script_call *call) {
@@ -238,15 +238,15 @@ static void null_is_rejected(void) {
   CHECK(nj_script_invoke(NULL, "f", NULL, 0, &results, &error) == NJ_INVALID_ARGUMENT && results == NULL);
   nj_error_release(error);
   CHECK(nj_script_set_json(NULL, "x", "1", 1, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_get_json(NULL, "x", &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_get_json(NULL, "x", NULL, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
   nj_error_release(error);
-  CHECK(nj_script_call_json(NULL, 0) == NULL);
+  CHECK(nj_script_call_json(NULL, 0, NULL) == NULL);
   CHECK(nj_script_call_return_json(NULL, "1", 1) == NJ_INVALID_ARGUMENT);
   nj_script *script = nj_script_new(NULL);
   CHECK(nj_script_invoke(script, NULL, NULL, 0, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_json(script, NULL, "1", 1, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_json(script, "x", NULL, 1, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_get_json(script, "\xff", NULL) == NULL);
+  CHECK(nj_script_get_json(script, "\xff", NULL, NULL) == NULL);
   nj_script_free(script);
 }
 

@@ -30,7 +30,7 @@ static void trusted_server(const char *url, const char *ca_file) {
   for (int i = 0; i < 3; i++) {
     nj_response *response = get(client, "1k", NULL);
     CHECK(nj_response_status(response) == 200 && nj_response_reused_connection(response) == (i > 0));
-    const char *tls = nj_response_tls_json(response);
+    const char *tls = nj_response_tls_json(response, NULL);
     CHECK(tls && strstr(tls, "\"version\":\"1.3\"") && strstr(tls, "CN=localhost"));
     nj_response_release(response);
   }
@@ -195,9 +195,9 @@ static void error_has_the_connection(const char *url, const char *ca_file) {
   nj_client *client = client_of(url, ca_file);
   nj_error *error = NULL;
   CHECK(get(client, "missing", &error) == NULL && nj_error_http_status(error) == 404);
-  const char *tls = nj_error_tls_json(error);
+  const char *tls = nj_error_tls_json(error, NULL);
   CHECK(tls && strstr(tls, "\"version\":\"1.3\"") && strstr(tls, "CN=localhost"));
-  CHECK(nj_error_tls_json(error) == tls && nj_error_tls_json(NULL) == NULL);
+  CHECK(nj_error_tls_json(error, NULL) == tls && nj_error_tls_json(NULL, NULL) == NULL);
   nj_error_release(error);
   nj_client_free(client);
 }

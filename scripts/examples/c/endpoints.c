@@ -51,7 +51,7 @@ int main(int argc, char **argv) {
     return 1;
   }
   for (size_t index = 0; index < nj_catalog_count(catalog); index++) {
-    printf("%s\n", nj_catalog_endpoint_json(catalog, nj_catalog_name_at(catalog, index)));
+    printf("%s\n", nj_catalog_endpoint_json(catalog, nj_catalog_name_at(catalog, index), NULL));
   }
   int found = show(client, catalog, "1");
   show(client, catalog, "first"); /* rejected: not an integer */

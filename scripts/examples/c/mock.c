@@ -20,7 +20,7 @@ int main(void) {
   nj_request *req = nj_request_new("GET", "/articles");
   nj_response *res = nj_client_send(client, req, &err);
   nj_request_free(req);
-  if (res) printf("%s after %d attempts\n", nj_response_body(res, NULL), (int)nj_client_mock_uses(client, "list"));
+  if (res) printf("%s after %zu attempts\n", nj_response_body(res, NULL), nj_client_mock_uses(client, "list"));
   nj_response_release(res);
 
   nj_error *unasked = NULL;
