@@ -1284,7 +1284,9 @@ NJ_API bool nj_config_verify_certificates(const nj_config *config);
  * Sets the name of the event loop that a client shares with the other clients of this process that have the same name.
  * For programs with many clients, such as one for each user: the clients of a shared loop use one thread for the network,
  * one for name lookups and one for files, and no descriptor while they have no connection. They share no connections,
- * cookies, caches and logins. A shared loop uses at most one processor core. It ends with its last client.
+ * cookies, caches and logins. A shared loop uses at most one processor core. It ends with its last client. The lookups of
+ * its clients run one after the other, so a name server that does not respond delays all of them; see
+ * nj_config_set_resolve.
  *
  * A cache on disk and a cookie file have threads and descriptors of their own, also in a client with a shared loop.
  * Clients with the same certificate authorities always share the loaded certificates.

@@ -77,6 +77,9 @@ static const char main[] = {
 static const char network_options[] = {
 #embed "programs/network_options.lua"
 };
+static const char option_types[] = {
+#embed "programs/option_types.lua"
+};
 static const char outbox[] = {
 #embed "programs/outbox.lua"
 };
@@ -162,9 +165,9 @@ static const program programs[] = {
     PROGRAM(commands), PROGRAM(complete), PROGRAM(completions), PROGRAM(download), PROGRAM(events), PROGRAM(expected),
     PROGRAM(fixture), PROGRAM(graphql), PROGRAM(graphql_schema), PROGRAM(help), PROGRAM(hints), PROGRAM(history),
     PROGRAM(items), PROGRAM(json_text), PROGRAM(keep), PROGRAM(lexer), PROGRAM(main), PROGRAM(network_options),
-    PROGRAM(outbox), PROGRAM(outbox_show), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress), PROGRAM(prompt), PROGRAM(reference),
-    PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies), PROGRAM(show_limits),
-    PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(subcommand), PROGRAM(syntax), PROGRAM(test),
+    PROGRAM(option_types), PROGRAM(outbox), PROGRAM(outbox_show), PROGRAM(output), PROGRAM(profiles), PROGRAM(progress),
+    PROGRAM(prompt), PROGRAM(reference), PROGRAM(scrub), PROGRAM(secrets), PROGRAM(show), PROGRAM(show_bodies),
+    PROGRAM(show_limits), PROGRAM(show_records), PROGRAM(show_values), PROGRAM(statements), PROGRAM(subcommand), PROGRAM(syntax), PROGRAM(test),
     PROGRAM(text), PROGRAM(tls), PROGRAM(transfers), PROGRAM(types), PROGRAM(upload), PROGRAM(ws),
 };
 

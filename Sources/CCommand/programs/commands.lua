@@ -1,39 +1,11 @@
 -- The subcommands with their summaries and items, in the form of nightjar.args. The items determine the text of --help, the
 -- parsing of the words, and the shell completions.
-local nightjar = require "nightjar"
 local network_options = require "nightjar.command.network_options"
+local option_types = require "nightjar.command.option_types"
+
+local bytes, seconds, time = option_types.bytes, option_types.seconds, option_types.time
 
 local commands = {}
-
--- --- The types of options: functions that return the value of a word, or nil and a description of the values ---
-
--- Returns a number of bytes: 500, 64K, 8M or 1G.
-local function bytes(word)
-  local digits, unit = word:lower():match "^(%d+)([kmg]?)$"
-  local number = math.tointeger(tonumber(digits or ""))
-  if number and number >= 1 and number <= 1 << 40 then return number * ({ k = 1 << 10, m = 1 << 20, g = 1 << 30, [""] = 1 })[unit] end
-  return nil, "a number of bytes, such as 500, 64K, 8M or 1G"
-end
-
--- Returns a number of seconds: 5, or 1m30s.
-local function seconds(word)
-  local number = tonumber(word)
-  if not number then
-    local ok, length = pcall(nightjar.time.duration, word)
-    number = ok and length
-  end
-  if number and number >= 0 and number < math.huge then return number end
-  return nil, "a number of seconds or a duration such as 1m30s"
-end
-
--- Returns a time in seconds since 1970.
-local function time(word)
-  local number = tonumber(word)
-  if number and number > -math.huge and number < math.huge then return number end
-  return nil, "a time in seconds since 1970"
-end
-
--- --- The subcommands ---
 
 -- The kinds of values and arguments for completions, by the name of the value in the items.
 commands.values = {

@@ -110,7 +110,8 @@ public struct Configuration: Sendable {
     /// the client has an event loop of its own.
     ///
     /// The clients of a shared loop use one thread for the network, one for name lookups and one for files, but no common
-    /// connections, cookies or logins. A shared loop uses at most one processor core.
+    /// connections, cookies or logins. A shared loop uses at most one processor core. The lookups run one after the other, so
+    /// a name server that does not respond delays all of them.
     public var sharedLoop: String?
     /// Whether the client writes nothing to disk. Options that would write to disk are then rejected.
     public var isEphemeral = false
