@@ -13,6 +13,8 @@ let simdjson = access("/usr/include/simdjson.h", R_OK) == 0 ? nil : "simdjson"
 
 let package = Package(
     name: "nightjar",
+    // The targets without I/O. The client needs Linux.
+    platforms: [.macOS(.v15)],
     products: [
         .library(name: "Nightjar", targets: ["Nightjar"]),
         // Test doubles for Swift programs: mocks, cassettes, throttled networks.
@@ -39,21 +41,32 @@ let package = Package(
         .systemLibrary(name: "CNightjar", path: "include"),
         // System headers that Swift's Glibc module does not include.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        // An allocation check that Swift cannot express.
+        .systemLibrary(name: "CMemory", path: "Sources/CMemory"),
         // Debian's zlib, brotli and zstd. With `pkgConfig` and `providers`, SwiftPM names all missing packages at once.
         // scripts/setup installs the same packages.
-        .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
-            name: "CBrotli", path: "Sources/CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
-        .systemLibrary(name: "CZstd", path: "Sources/CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+            name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CBrotli", path: "Sources/CBrotli", pkgConfig: "libbrotlidec",
+            providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]),
+        .systemLibrary(
+            name: "CZstd", path: "Sources/CZstd", pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
         // Debian's libpsl: public suffixes.
         .systemLibrary(name: "CPSL", path: "Sources/CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         // Debian's libidn2: host names with non-ASCII characters.
-        .systemLibrary(name: "CIDN2", path: "Sources/CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+        .systemLibrary(
+            name: "CIDN2", path: "Sources/CIDN2", pkgConfig: "libidn2",
+            providers: [.apt(["libidn2-dev"]), .brew(["libidn2"])]),
         // Debian's PCRE2: patterns of JSON Schema, with limits on the cost of a match.
         .systemLibrary(
-            name: "CPCRE2", path: "Sources/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
+            name: "CPCRE2", path: "Sources/CPCRE2", pkgConfig: "libpcre2-8",
+            providers: [.apt(["libpcre2-dev"]), .brew(["pcre2"])]),
         // Debian's libyaml: OpenAPI documents in YAML.
-        .systemLibrary(name: "CYaml", path: "Sources/CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(
+            name: "CYaml", path: "Sources/CYaml", pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
         // Debian's SQLite.
         .systemLibrary(
             name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -66,7 +79,7 @@ let package = Package(
             providers: [.apt(["libedit-dev"])]),
         .systemLibrary(
             name: "CSimdjsonLibrary", path: "Sources/CSimdjsonLibrary", pkgConfig: simdjson,
-            providers: [.apt(["libsimdjson-dev"])]),
+            providers: [.apt(["libsimdjson-dev"]), .brew(["simdjson"])]),
         // The desktop's Secret Service, by a library that is loaded at run time when it is needed.
         .target(name: "CSecret"),
         // HTTP/2 on memory buffers, by libnghttp2, which is loaded at run time when it is needed. Debian's libnghttp2-dev has
@@ -84,9 +97,12 @@ let package = Package(
         .target(
             name: "CSimdjson", dependencies: ["CSimdjsonLibrary"], linkerSettings: [.linkedLibrary("simdjson")]),
 
+        // The C library of the system.
+        .target(name: "NightjarSystem"),
         // Errors, texts, timestamps and memory.
         .target(
-            name: "NightjarBase", dependencies: ["CLinux", .product(name: "NIOCore", package: "swift-nio")]),
+            name: "NightjarBase",
+            dependencies: ["CMemory", "NightjarSystem", .product(name: "NIOCore", package: "swift-nio")]),
         // JSON: values, pointers, schemas, Codable.
         .target(
             name: "NightjarJSON",
@@ -95,14 +111,15 @@ let package = Package(
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CIDN2", "NightjarBase", "NightjarJSON",
+                "CIDN2", "NightjarBase", "NightjarJSON", "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
         // Test doubles: mocks, cassettes, throttled networks.
         .target(
-            name: "NightjarTesting", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
+            name: "NightjarTesting",
+            dependencies: ["NightjarHTTP", "NightjarSystem", .product(name: "NIOCore", package: "swift-nio")]),
         .target(
             name: "NightjarFoundation", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
         // Descriptions of APIs: endpoints, catalogs, OpenAPI, pagination.
@@ -120,11 +137,13 @@ let package = Package(
             ]
         ),
         // Uses the BoringSSL module of swift-nio-ssl. BoringSSL is not a product, so the target depends on NIOSSL.
-        .target(name: "NightjarCrypto", dependencies: [.product(name: "NIOSSL", package: "swift-nio-ssl")]),
+        .target(
+            name: "NightjarCrypto",
+            dependencies: ["NightjarSystem", .product(name: "NIOSSL", package: "swift-nio-ssl")]),
         .target(
             name: "NightjarStorage",
             dependencies: [
-                "CLinux", "CLocalSocket", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP",
+                "CLinux", "CLocalSocket", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP", "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -137,7 +156,7 @@ let package = Package(
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "CDescriptors", "CHTTP2", "CLinux", "CNetworkState", "NightjarCrypto", "NightjarHTTP",
+                "CDescriptors", "CHTTP2", "CLinux", "CNetworkState", "NightjarCrypto", "NightjarHTTP", "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -147,7 +166,7 @@ let package = Package(
             name: "Nightjar",
             dependencies: [
                 "CLinux", "CPSL", "NightjarAPI", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage",
-                "NightjarTesting", "NightjarTransport",
+                "NightjarSystem", "NightjarTesting", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),

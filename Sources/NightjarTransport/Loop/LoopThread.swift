@@ -1,6 +1,6 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// An event loop on a dedicated thread, for one client at a time. The thread blocks all signals.

@@ -1,6 +1,6 @@
 import Dispatch
-import Glibc
 import NIOCore
+import NightjarSystem
 
 /// The event loops of closed clients and their threads, for reuse by later clients. Thread-safe.
 enum ParkedLoops {
