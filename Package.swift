@@ -23,9 +23,17 @@ let package = Package(
         .library(name: "NightjarLua", targets: ["NightjarLua"]),
         // Foundation's Date, Data, URL and UUID, for Swift programs. Not part of libnightjar.
         .library(name: "NightjarFoundation", targets: ["NightjarFoundation"]),
+        // swift-log, swift-metrics and swift-distributed-tracing. Not part of libnightjar. Empty without the traits.
+        .library(name: "NightjarObservability", targets: ["NightjarObservability"]),
         .executable(name: "nightjar", targets: ["NightjarCommand"]),
         // Never run: scripts/build-library relinks its object files into libnightjar.so.
         .executable(name: "nightjar-link", targets: ["NightjarLink"]),
+    ],
+    // SwiftPM fetches and builds the package of a trait only if a program enables the trait.
+    traits: [
+        .trait(name: "LoggingSupport", description: "Sends log lines to swift-log."),
+        .trait(name: "MetricsSupport", description: "Records metrics with swift-metrics."),
+        .trait(name: "TracingSupport", description: "Creates spans with swift-distributed-tracing."),
     ],
     // Only patch releases are taken automatically: other releases of the TLS library and the event loop are reviewed
     // first.
@@ -35,6 +43,10 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
         // Only for the demo server and the tests, as an implementation of HTTP/2 that is independent of the client.
         .package(url: "https://github.com/apple/swift-nio-http2", .upToNextMinor(from: "1.46.0")),
+        // Only with the traits. Programs choose the releases, because their other packages use the same ones.
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
     targets: [
         // The C header. The compiler checks every export against it.
@@ -170,6 +182,17 @@ let package = Package(
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
+            ]
+        ),
+        // Adapters for swift-log, swift-metrics and swift-distributed-tracing. Each file is compiled with its trait.
+        .target(
+            name: "NightjarObservability",
+            dependencies: [
+                "Nightjar", "NightjarHTTP",
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["TracingSupport"])),
             ]
         ),
         .target(
