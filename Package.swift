@@ -13,6 +13,8 @@ let simdjson = access("/usr/include/simdjson.h", R_OK) == 0 ? nil : "simdjson"
 
 let package = Package(
     name: "nightjar",
+    // The targets without I/O. The client needs Linux.
+    platforms: [.macOS(.v15)],
     products: [
         .library(name: "Nightjar", targets: ["Nightjar"]),
         // Test doubles for Swift programs: mocks, cassettes, throttled networks.
@@ -21,9 +23,17 @@ let package = Package(
         .library(name: "NightjarLua", targets: ["NightjarLua"]),
         // Foundation's Date, Data, URL and UUID, for Swift programs. Not part of libnightjar.
         .library(name: "NightjarFoundation", targets: ["NightjarFoundation"]),
+        // swift-log, swift-metrics and swift-distributed-tracing. Not part of libnightjar. Empty without the traits.
+        .library(name: "NightjarObservability", targets: ["NightjarObservability"]),
         .executable(name: "nightjar", targets: ["NightjarCommand"]),
         // Never run: scripts/build-library relinks its object files into libnightjar.so.
         .executable(name: "nightjar-link", targets: ["NightjarLink"]),
+    ],
+    // SwiftPM fetches and builds the package of a trait only if a program enables the trait.
+    traits: [
+        .trait(name: "LoggingSupport", description: "Sends log lines to swift-log."),
+        .trait(name: "MetricsSupport", description: "Records metrics with swift-metrics."),
+        .trait(name: "TracingSupport", description: "Creates spans with swift-distributed-tracing."),
     ],
     // Only patch releases are taken automatically: other releases of the TLS library and the event loop are reviewed
     // first.
@@ -33,27 +43,42 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", .upToNextMinor(from: "1.6.0")),
         // Only for the demo server and the tests, as an implementation of HTTP/2 that is independent of the client.
         .package(url: "https://github.com/apple/swift-nio-http2", .upToNextMinor(from: "1.46.0")),
+        // Only with the traits. Programs choose the releases, because their other packages use the same ones.
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
     ],
     targets: [
         // The C header. The compiler checks every export against it.
         .systemLibrary(name: "CNightjar", path: "include"),
         // System headers that Swift's Glibc module does not include.
         .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
+        // An allocation check that Swift cannot express.
+        .systemLibrary(name: "CMemory", path: "Sources/CMemory"),
         // Debian's zlib, brotli and zstd. With `pkgConfig` and `providers`, SwiftPM names all missing packages at once.
         // scripts/setup installs the same packages.
-        .systemLibrary(name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .systemLibrary(
-            name: "CBrotli", path: "Sources/CBrotli", pkgConfig: "libbrotlidec", providers: [.apt(["libbrotli-dev"])]),
-        .systemLibrary(name: "CZstd", path: "Sources/CZstd", pkgConfig: "libzstd", providers: [.apt(["libzstd-dev"])]),
+            name: "CZlib", path: "Sources/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .systemLibrary(
+            name: "CBrotli", path: "Sources/CBrotli", pkgConfig: "libbrotlidec",
+            providers: [.apt(["libbrotli-dev"]), .brew(["brotli"])]),
+        .systemLibrary(
+            name: "CZstd", path: "Sources/CZstd", pkgConfig: "libzstd",
+            providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
         // Debian's libpsl: public suffixes.
         .systemLibrary(name: "CPSL", path: "Sources/CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
         // Debian's libidn2: host names with non-ASCII characters.
-        .systemLibrary(name: "CIDN2", path: "Sources/CIDN2", pkgConfig: "libidn2", providers: [.apt(["libidn2-dev"])]),
+        .systemLibrary(
+            name: "CIDN2", path: "Sources/CIDN2", pkgConfig: "libidn2",
+            providers: [.apt(["libidn2-dev"]), .brew(["libidn2"])]),
         // Debian's PCRE2: patterns of JSON Schema, with limits on the cost of a match.
         .systemLibrary(
-            name: "CPCRE2", path: "Sources/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
+            name: "CPCRE2", path: "Sources/CPCRE2", pkgConfig: "libpcre2-8",
+            providers: [.apt(["libpcre2-dev"]), .brew(["pcre2"])]),
         // Debian's libyaml: OpenAPI documents in YAML.
-        .systemLibrary(name: "CYaml", path: "Sources/CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(
+            name: "CYaml", path: "Sources/CYaml", pkgConfig: "yaml-0.1",
+            providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
         // Debian's SQLite.
         .systemLibrary(
             name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -66,7 +91,7 @@ let package = Package(
             providers: [.apt(["libedit-dev"])]),
         .systemLibrary(
             name: "CSimdjsonLibrary", path: "Sources/CSimdjsonLibrary", pkgConfig: simdjson,
-            providers: [.apt(["libsimdjson-dev"])]),
+            providers: [.apt(["libsimdjson-dev"]), .brew(["simdjson"])]),
         // The desktop's Secret Service, by a library that is loaded at run time when it is needed.
         .target(name: "CSecret"),
         // HTTP/2 on memory buffers, by libnghttp2, which is loaded at run time when it is needed. Debian's libnghttp2-dev has
@@ -84,9 +109,12 @@ let package = Package(
         .target(
             name: "CSimdjson", dependencies: ["CSimdjsonLibrary"], linkerSettings: [.linkedLibrary("simdjson")]),
 
+        // The C library of the system.
+        .target(name: "NightjarSystem"),
         // Errors, texts, timestamps and memory.
         .target(
-            name: "NightjarBase", dependencies: ["CLinux", .product(name: "NIOCore", package: "swift-nio")]),
+            name: "NightjarBase",
+            dependencies: ["CMemory", "NightjarSystem", .product(name: "NIOCore", package: "swift-nio")]),
         // JSON: values, pointers, schemas, Codable.
         .target(
             name: "NightjarJSON",
@@ -95,14 +123,15 @@ let package = Package(
         .target(
             name: "NightjarHTTP",
             dependencies: [
-                "CIDN2", "NightjarBase", "NightjarJSON",
+                "CIDN2", "NightjarBase", "NightjarJSON", "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
         ),
         // Test doubles: mocks, cassettes, throttled networks.
         .target(
-            name: "NightjarTesting", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
+            name: "NightjarTesting",
+            dependencies: ["NightjarHTTP", "NightjarSystem", .product(name: "NIOCore", package: "swift-nio")]),
         .target(
             name: "NightjarFoundation", dependencies: ["NightjarHTTP", .product(name: "NIOCore", package: "swift-nio")]),
         // Descriptions of APIs: endpoints, catalogs, OpenAPI, pagination.
@@ -120,11 +149,13 @@ let package = Package(
             ]
         ),
         // Uses the BoringSSL module of swift-nio-ssl. BoringSSL is not a product, so the target depends on NIOSSL.
-        .target(name: "NightjarCrypto", dependencies: [.product(name: "NIOSSL", package: "swift-nio-ssl")]),
+        .target(
+            name: "NightjarCrypto",
+            dependencies: ["NightjarSystem", .product(name: "NIOSSL", package: "swift-nio-ssl")]),
         .target(
             name: "NightjarStorage",
             dependencies: [
-                "CLinux", "CLocalSocket", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP",
+                "CLinux", "CLocalSocket", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP", "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -137,7 +168,7 @@ let package = Package(
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "CDescriptors", "CHTTP2", "CLinux", "CNetworkState", "NightjarCrypto", "NightjarHTTP",
+                "CDescriptors", "CHTTP2", "CLinux", "CNetworkState", "NightjarCrypto", "NightjarHTTP", "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -147,10 +178,21 @@ let package = Package(
             name: "Nightjar",
             dependencies: [
                 "CLinux", "CPSL", "NightjarAPI", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage",
-                "NightjarTesting", "NightjarTransport",
+                "NightjarSystem", "NightjarTesting", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
+            ]
+        ),
+        // Adapters for swift-log, swift-metrics and swift-distributed-tracing. Each file is compiled with its trait.
+        .target(
+            name: "NightjarObservability",
+            dependencies: [
+                "Nightjar", "NightjarHTTP",
+                .product(name: "Logging", package: "swift-log", condition: .when(traits: ["LoggingSupport"])),
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["MetricsSupport"])),
+                .product(
+                    name: "Tracing", package: "swift-distributed-tracing", condition: .when(traits: ["TracingSupport"])),
             ]
         ),
         .target(

@@ -35,14 +35,6 @@ static inline int clinux_lock_byte(int descriptor, short type, off_t offset) {
   return fcntl(descriptor, F_OFD_SETLK, &range) == 0 ? 0 : errno;
 }
 
-/* Returns whether the system can allocate `count` bytes now. The pointer is volatile because compilers would remove the
- * unused allocation. */
-static inline bool clinux_has_memory(size_t count) {
-  void *volatile memory = malloc(count);
-  free(memory);
-  return memory != NULL;
-}
-
 /* The reasons why a file for secrets is rejected. */
 enum clinux_private {
   CLINUX_NO_FILE = -2,     /* a folder, a pipe, a device or a symbolic link */

@@ -1,5 +1,10 @@
-import FoundationEssentials
 import NightjarHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // Encodes and decodes Foundation's Date, for Swift programs. This target is not part of libnightjar, which does not use
 // Foundation. Without a format, Date's Codable conformance uses seconds since 2001, which HTTP APIs do not use.

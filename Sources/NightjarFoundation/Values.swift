@@ -1,6 +1,11 @@
-import FoundationEssentials
 import NIOCore
 import NightjarHTTP
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 // Conversions between Foundation's types and those of Nightjar.
 

@@ -45,16 +45,12 @@ function swift.write(folder, programs)
   system.write_file(folder .. "/main.swift", "switch CommandLine.arguments[1] {\n" .. table.concat(cases, "\n") .. "\ndefault: break\n}\n")
 end
 
--- Compiles the sources in `folder` to `binary` with the modules and objects of .build/debug.
---
--- Returns true; false and the errors; or nil and the reason why nothing was compiled.
-function swift.compile(root, folder, binary)
+-- Returns the compiler's arguments to import the modules of .build/debug, as one text; or nil and the reason why there are none.
+function swift.import_arguments(root)
   local manifest = io.open(root .. "/.build/debug.yaml")
   if not manifest then return nil, "there is no .build/debug: run swift build" end
+  local words = manifest:read "a":match '"C%.NightjarCommand[^"]*%.module":.-\n    args: %[(.-)%]\n'
   manifest:close()
-  local plan = system.read_file(root .. "/.build/debug.yaml")
-  local words = plan:match '"C%.NightjarCommand[^"]*%.module":.-\n    args: %[(.-)%]\n'
-  local link = plan:match '"C%.nightjar%-link%-[^"]*%.exe":.-\n    args: %[(.-)%]\n' or ""
   if not words then return nil, "there is no plan for the command in .build/debug.yaml" end
   local arguments, all, index = {}, {}, 1
   for word in words:gmatch '"([^"]*)"' do all[#all + 1] = word end
@@ -71,6 +67,17 @@ function swift.compile(root, folder, binary)
     end
     index = index + 1
   end
+  return table.concat(arguments, " ")
+end
+
+-- Compiles the sources in `folder` to `binary` with the modules and objects of .build/debug.
+--
+-- Returns true; false and the errors; or nil and the reason why nothing was compiled.
+function swift.compile(root, folder, binary)
+  local imports, reason = swift.import_arguments(root)
+  if not imports then return nil, reason end
+  local link = system.read_file(root .. "/.build/debug.yaml"):match '"C%.nightjar%-link%-[^"]*%.exe":.-\n    args: %[(.-)%]\n' or ""
+  local arguments = { imports }
   for word in link:gmatch '"(%-l[^"]*)"' do arguments[#arguments + 1] = word end
   local objects = {}
   for path in system.read_file(root .. "/.build/debug/nightjar-link.product/Objects.LinkFileList"):gmatch "[^\n]+" do

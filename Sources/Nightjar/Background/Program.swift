@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NightjarSystem
 
 /// A program to start, with its arguments.
 package struct Program: Sendable {

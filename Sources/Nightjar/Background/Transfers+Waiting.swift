@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 extension Transfers {
     /// Waits for the end of a transfer. Cancelling the Swift task ends the wait, and not the transfer.

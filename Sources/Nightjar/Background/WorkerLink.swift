@@ -1,6 +1,6 @@
-import Glibc
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 
 /// Talks to the worker of a journal on its local socket, and starts it.
 struct WorkerLink {

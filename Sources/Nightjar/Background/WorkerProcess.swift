@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// Starts the worker of a journal: `nightjar transferd --detach`.
 struct WorkerProcess {

@@ -1,7 +1,7 @@
 import CLinux
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 
 /// A file whose content is sent. The file is open while this object exists. Methods block, but never wait for a pipe or
 /// a terminal.

@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 import Synchronization
 
 // Stores, invalidations and removals, and changes by other clients and processes.

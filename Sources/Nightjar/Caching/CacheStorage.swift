@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 import Synchronization
 
 /// An HTTP cache (RFC 9111) in memory and, with a disk limit, on disk. Several clients can share it. Any thread.

@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 import Synchronization
 
 /// Memory cache entries that callers' threads can return without the client's loop. Switching to the loop costs ten

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Work of a client that is not one HTTP call: a login, a logout, or loading an API description.
 ///
-/// A subclass does its work on the client's loop, between ``begin()`` and ``end(_:)``. The operation ends once: when
+/// A subclass does its work on the client's loop, between `begin()` and `end(_:)`. The operation ends once: when
 /// the subclass ends it, when its timeout expires, when it is cancelled, or when the client is closed.
 public class ClientOperation: ClientWork, @unchecked Sendable {
     let loop: ClientLoop

@@ -1,7 +1,7 @@
 import CLinux
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 import NightjarTransport
 
 /// Holds the events of tasks until a thread polls them.

@@ -30,7 +30,7 @@ public struct TaskHandlers: Sendable {
     /// more before ``finished`` if the call succeeds and the progress has changed. Except for this last event, no event
     /// is posted while an earlier progress event is pending.
     public var progress: (@Sendable (ClientTask, Progress) -> Void)?
-    /// Called when the call begins to wait for the network; see ``ConnectivitySettings/maximumWait``.
+    /// Called when the call begins to wait for the network; see `ConnectivitySettings/maximumWait`.
     public var waiting: (@Sendable (ClientTask, OfflineReason) -> Void)?
     /// Decides whether a failed attempt is retried. Receives the client's own decision. Called after an error other
     /// than a cancel or the total timeout, and after a transient status that is not expected. Not called if part of the

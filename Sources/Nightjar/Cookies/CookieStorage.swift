@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// A cookie jar for one or several clients. Any thread.

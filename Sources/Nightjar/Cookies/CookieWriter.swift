@@ -1,7 +1,7 @@
 import CLinux
-import Glibc
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 import NightjarTransport
 import Synchronization
 

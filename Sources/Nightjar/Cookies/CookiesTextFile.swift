@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// Import and export of cookies.txt files, as written by curl and browsers.
 extension CookieStorage {

@@ -1,6 +1,6 @@
-import Glibc
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 import Synchronization
 
 /// A cookie jar and its file. All storages of this process for the same file share one instance.

@@ -1,8 +1,8 @@
-import Glibc
 import NightjarAPI
 import NightjarCrypto
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 
 /// A file with the schema of a GraphQL service, so that programs do not request the schema each time they start.
 package struct GraphQLSchemaFile: Sendable {

@@ -1,6 +1,6 @@
-import Glibc
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 
 /// Reads and writes small files as a whole. Blocks.
 enum FileContent {

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 enum FilePath {
     /// Returns the absolute path. Links are not resolved.

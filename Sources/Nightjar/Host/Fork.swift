@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NightjarSystem
 import Synchronization
 
 /// Distinguishes objects that were created before a fork from objects that were created afterwards.

@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 extension timespec {
     /// Whether the monotonic clock has reached this time.

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// The realtime clock. It is not used to measure durations, because users can set it.
 package enum WallClock {

@@ -1,6 +1,6 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 import NightjarTesting
 import NightjarTransport
 import Synchronization

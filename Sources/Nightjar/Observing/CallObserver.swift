@@ -4,7 +4,7 @@ import NightjarTransport
 
 /// Receives the events of a client's calls, for traces, archives and metrics.
 ///
-/// Events are not redacted. ``RequestRecord``, ``CurlCommand`` and ``HARWriter`` mask secrets.
+/// Events are not redacted. ``RequestRecord``, `CurlCommand` and `HARWriter` mask secrets.
 public final class CallObserver: Sendable {
     /// The queue of ``observe``. Nil: ``observe`` runs on the client's loop thread and must not block.
     let queue: CompletionQueue?
@@ -56,6 +56,8 @@ extension CallObserver {
 
         /// The caller's request.
         public var request: RequestRecord { RequestRecord(preparedRequest) }
+        package var method: Method { preparedRequest.method }
+        package var origin: Origin { preparedRequest.url.origin }
     }
 
     /// One request and its result.
@@ -139,8 +141,10 @@ extension CallObserver {
         }
 
         public var request: RequestRecord { RequestRecord(sent) }
-        var method: Method { sent.method }
-        var url: RequestURL { sent.url }
+        package var method: Method { sent.method }
+        package var url: RequestURL { sent.url }
+        /// The length of the request body in bytes as sent; nil if it is unknown.
+        package var requestLength: Int? { sent.isCompressed ? nil : sent.body.length }
     }
 }
 

@@ -1,6 +1,6 @@
-import Glibc
 import NightjarAPI
 import NightjarHTTP
+import NightjarSystem
 
 extension Catalog {
     /// Reads an OpenAPI document and the files that it references. Blocks.

@@ -99,7 +99,7 @@ extension Operation {
 }
 
 extension Catalog {
-    /// Reads endpoints by name, each as in ``Operation/init(options:name:)``.
+    /// Reads endpoints by name, each as in `Operation/init(options:name:)`.
     public init(options value: JSONValue) throws(NightjarError) { try self.init(value, "endpoints") }
 
     init(_ value: JSONValue, _ path: String) throws(NightjarError) {
@@ -113,7 +113,7 @@ extension Catalog {
         }
     }
 
-    /// Adds an endpoint that a JSON object describes, as in ``Operation/init(options:name:)``.
+    /// Adds an endpoint that a JSON object describes, as in `Operation/init(options:name:)`.
     ///
     /// - Throws: Also `decoding` if the text is not JSON, and `invalid_argument` if the name is already used.
     public mutating func add(name: String, json: UnsafeRawBufferPointer) throws(NightjarError) {

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 extension Outbox {
     /// Waits until an entry is done. Cancelling the Swift task ends the wait, and not the write.

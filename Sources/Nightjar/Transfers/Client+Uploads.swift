@@ -6,7 +6,7 @@ extension Client {
     ///
     /// - Parameters:
     ///   - request: The request that creates the upload, without a body. The protocol decides the method, except that
-    ///     ``UploadProtocol/resumable`` uses PUT, POST or PATCH of the request, and POST otherwise. The fields of the
+    ///     `UploadProtocol/resumable` uses PUT, POST or PATCH of the request, and POST otherwise. The fields of the
     ///     request are sent with all requests to its origin.
     ///   - path: The path of a regular file. It must not change during the upload.
     ///   - progress: Called on the client's thread about ten times a second. Must not block.
@@ -20,7 +20,7 @@ extension Client {
 
     /// Uploads a file. Cancelling the Swift task cancels the upload.
     ///
-    /// Parameters and errors are those of ``startUpload(_:from:_:progress:)`` and ``Upload/result()``.
+    /// Parameters and errors are those of ``startUpload(_:from:_:progress:)-(_,String,_,_)`` and ``Upload/result()``.
     @discardableResult
     public func upload(
         _ request: Request, from path: String, _ settings: Upload.Settings = .init(),
@@ -48,7 +48,7 @@ extension Client {
 
     /// Uploads a stream. Cancelling the Swift task cancels the upload.
     ///
-    /// Parameters and errors are those of ``startUpload(_:from:_:progress:)`` and ``Upload/result()``.
+    /// Parameters and errors are those of ``startUpload(_:from:_:progress:)-(_,Parts,_,_)`` and ``Upload/result()``.
     @discardableResult
     public func upload<Parts: AsyncSequence & Sendable>(
         _ request: Request, from parts: Parts, _ settings: Upload.Settings = .init(),

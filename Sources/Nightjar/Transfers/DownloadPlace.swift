@@ -1,7 +1,7 @@
-import Glibc
 import NightjarCrypto
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 
 /// The files of a download: its target, and the open part with what an earlier download has received. Created on a
 /// worker thread.

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 import NightjarTransport
 
 /// Functions that block the thread. Any thread but the loop's.

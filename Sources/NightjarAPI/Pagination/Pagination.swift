@@ -33,7 +33,7 @@ public struct Pagination: Sendable {
     /// the elements are the items.
     public var item: JSONPointer?
     /// The location of the cursor or of the URL of the next page. Nil: determined from the first response.
-    /// ``PageTraversal`` describes when an absent value is the end.
+    /// `PageTraversal` describes when an absent value is the end.
     public var next: JSONPointer?
     /// The location of an item's unique key within the item. Items with the same key are delivered once. The paginator
     /// keeps 18 to 37 bytes in memory for each key. For each page, it keeps twice as much, also without a key.

@@ -1,6 +1,6 @@
-import CLinux
-import Glibc
+import CMemory
 @_spi(CustomByteBufferAllocator) import NIOCore
+import NightjarSystem
 
 // Allocates memory for content whose size is decided by a server or by the caller. Swift ends the process if an
 // allocation fails; these functions throw instead if they need more than 64 KiB.
@@ -49,7 +49,7 @@ package enum CheckedMemory {
     ///
     /// Used for memory that Swift allocates, such as the values of a JSON document. Another thread may take the memory
     /// between this check and the allocation.
-    package static func isAvailable(_ bytes: Int) -> Bool { bytes <= smallest || clinux_has_memory(bytes) }
+    package static func isAvailable(_ bytes: Int) -> Bool { bytes <= smallest || cmemory_is_available(bytes) }
 
     /// Throws `no_memory` unless ``isAvailable(_:)`` returns true.
     package static func check(_ bytes: Int, for purpose: String) throws(NightjarError) {

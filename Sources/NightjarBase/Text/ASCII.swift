@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import NightjarSystem
 
 /// Operations on US-ASCII bytes, the character set of HTTP's syntax.
 public enum ASCII {

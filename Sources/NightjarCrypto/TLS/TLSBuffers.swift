@@ -1,5 +1,5 @@
 internal import CNIOBoringSSL
-import Glibc
+import NightjarSystem
 
 /// The memory that BoringSSL reads from and writes to instead of a socket.
 struct TLSBuffers {

@@ -1,5 +1,5 @@
 internal import CNIOBoringSSL
-import Glibc
+import NightjarSystem
 
 /// The client side of one TLS connection, without I/O: the caller passes the received bytes and sends the encrypted
 /// bytes. RFC 8446, RFC 5246.

@@ -1,5 +1,5 @@
 internal import CNIOBoringSSL
-import Glibc
+import NightjarSystem
 
 /// The trust store and the algorithms for TLS connections with equal settings. Immutable and thread-safe.
 ///

@@ -1,5 +1,5 @@
 internal import CNIOBoringSSL
-import Glibc
+import NightjarSystem
 
 /// The certificate authorities that a client trusts.
 enum TrustStore {

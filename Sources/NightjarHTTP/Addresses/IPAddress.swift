@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import NightjarSystem
 
 /// A version of the Internet Protocol.
 public enum IPFamily: String, Hashable, Sendable {

@@ -67,7 +67,7 @@ public struct APIKey: Sendable, CustomStringConvertible, CustomReflectable {
         self.place = place
     }
 
-    /// The name to add to the sensitive names of the client's ``RequestTemplate``. Values that the caller sets under
+    /// The name to add to the sensitive names of the client's `RequestTemplate`. Values that the caller sets under
     /// this name are then masked too.
     public var sensitiveName: String {
         switch place {

@@ -14,7 +14,7 @@ public struct OAuthRequest: Sendable, CustomStringConvertible, CustomReflectable
         public var customMirror: Mirror { Mirror(self, children: []) }
     }
 
-    /// The form items in order, for ``FormEncoding/encode(_:)``.
+    /// The form items in order, for `FormEncoding/encode(_:)`.
     public let form: [(name: String, value: String)]
     /// The value of the Authorization field, if any.
     public let authorization: String?

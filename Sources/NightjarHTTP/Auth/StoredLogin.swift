@@ -44,7 +44,7 @@ public struct StoredLogin: Sendable, Equatable, CustomStringConvertible, CustomR
     public private(set) var ending: Ending?
     /// An exchange of the refresh token whose result is unknown.
     public var pending: PendingExchange?
-    /// The ``ConfiguredToken/identity`` of the configured token that was last stored. Nil if there is none.
+    /// The `ConfiguredToken/identity` of the configured token that was last stored. Nil if there is none.
     public var configured: UInt64?
 
     public var lineage: UInt64 { version.lineage }

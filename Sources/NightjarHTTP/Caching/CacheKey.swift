@@ -55,6 +55,6 @@ public struct CachePartition: Hashable, Sendable {
 }
 
 extension RequestURL {
-    /// The URL in the form of ``CacheKey/url``.
+    /// The URL in the form of `CacheKey/url`.
     public var cacheAddress: String { origin.description + target }
 }

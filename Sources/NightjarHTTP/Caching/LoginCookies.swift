@@ -1,7 +1,7 @@
 /// The cookies that identify a login. Responses to requests with different login cookies are stored separately.
 ///
 /// Except with ``all``, a cookie that a reusable response replaces identifies the same login as before. See
-/// ``CookieChange``.
+/// `CookieChange`.
 public enum LoginCookies: Sendable, Equatable {
     /// All cookies except the known cookies of load balancers, bot filters and analytics.
     case automatic

@@ -81,7 +81,7 @@ public struct Cookie: Equatable, Sendable, CustomStringConvertible, CustomReflec
     /// The time at which the cookie was last stored or sent.
     public internal(set) var lastAccess: Double
     /// The time at which the cookie was last stored. Later than all earlier changes in the jar, even if the clock was
-    /// set back. See ``CookieJar/merge(_:at:)``.
+    /// set back. See `CookieJar/merge(_:at:)`.
     public internal(set) var modified: Double
     /// The login whose request has received the cookie. Nil for a cookie of a request without a token, and of a program.
     package var owner: Owner?

@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// Finds the parts of a request head that this library has written for HTTP/1.1 and that HTTP/2 sends as fields. RFC 9113
 /// section 8.3.1.

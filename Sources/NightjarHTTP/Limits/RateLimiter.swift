@@ -14,7 +14,7 @@ public struct RateLimiter: Sendable {
         case serverQuota
         /// A pause that the server requested with Retry-After.
         case serverPause
-        /// A pause that the server requested with the ``PauseHeader``.
+        /// A pause that the server requested with the `PauseHeader`.
         case pauseHeader
     }
 
@@ -203,7 +203,7 @@ public struct RateLimiter: Sendable {
     /// - Parameters:
     ///   - sent: the time at which the request was sent. Nil if unknown.
     ///   - adaptsToServer: true if rate limit fields are respected in addition to Retry-After.
-    ///   - respectsRetryAfter: true if Retry-After may pause the origin. See ``PauseScope``.
+    ///   - respectsRetryAfter: true if Retry-After may pause the origin. See `PauseScope`.
     ///   - wallClock: seconds since 1970. Used if the response has no valid Date field.
     ///   - longestPause: the longest Retry-After that pauses the origin. A longer wait applies only to the resource.
     /// - Returns: true if `adaptsToServer` is true and the response reports a remaining count and a reset that is not

@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// Header or trailer fields in their original order. Names are compared ignoring case. RFC 9110 section 5.1.
 ///

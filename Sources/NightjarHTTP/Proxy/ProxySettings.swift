@@ -6,7 +6,7 @@ public struct ProxySettings: Hashable, Sendable {
     /// The source of the proxy address.
     public enum Source: Hashable, Sendable {
         /// The environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, and their variants in
-        /// capital letters except `HTTP_PROXY`, as curl reads them. See ``ProxyRules``.
+        /// capital letters except `HTTP_PROXY`, as curl reads them. See `ProxyRules`.
         case environment
         /// No proxy, regardless of the environment.
         case off

@@ -212,7 +212,7 @@ public struct ProposedRedirect: Sendable {
     public var keepsBody: Bool { method == originalMethod }
 
     /// True if the origin of the target differs from the origin of ``from``. Credentials are then not forwarded, except
-    /// in fields that ``ForwardedFields/names`` contains and that the caller does not declare as credentials.
+    /// in fields that `ForwardedFields/names` contains and that the caller does not declare as credentials.
     public var dropsCredentials: Bool { url.origin != from.origin }
 
     /// Returns the fields of the previous request that are forwarded. If a later redirect returns to the original

@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// Detects equal requests, for which a prepared request can be reused.
 extension Request {

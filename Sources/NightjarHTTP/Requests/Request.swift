@@ -47,7 +47,7 @@ public struct Request: Sendable {
     /// without a body are accepted. A call with a streamed response is rejected, because a stream cannot be checked.
     public var schema: JSONSchema?
     /// The responses that the endpoint's description defines. Nil if there is no description. See
-    /// ``Operation/request(_:)``.
+    /// `Operation/request(_:)`.
     public var contract: ResponseContract?
     /// True if the request is a GraphQL operation. A response without data is then an error.
     package var isGraphQL = false

@@ -4,7 +4,7 @@ import NIOCore
 ///
 /// Recognized formats are RFC 9457 problem details, OAuth errors (RFC 6749 section 5.2), common JSON shapes
 /// (`{"error": "..."}`, `{"error": {...}}`, `{"message": ...}`, `{"errors": [...]}`, AWS's `__type`, Matrix's
-/// `errcode`), XML error documents (``ErrorMarkup``) and plain text.
+/// `errcode`), XML error documents (`ErrorMarkup`) and plain text.
 ///
 /// Texts are truncated but not escaped. The message for a field whose name suggests a secret is `***`, because some
 /// servers repeat the values they received.
@@ -41,7 +41,7 @@ public struct ErrorBody: Sendable, Equatable {
     /// The maximum size in bytes of a body that is parsed. A larger body is not treated as an error description.
     static let maximumBody = 256 * 1024
 
-    /// Reads a body. Returns nil if the body is neither JSON nor XML, is larger than ``maximumBody`` or contains no
+    /// Reads a body. Returns nil if the body is neither JSON nor XML, is larger than `maximumBody` or contains no
     /// recognized member.
     public init?(parsing body: ByteBuffer) {
         let parsed = body.withUnsafeReadableBytes { bytes -> ErrorBody? in

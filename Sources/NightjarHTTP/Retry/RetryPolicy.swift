@@ -12,7 +12,7 @@ public struct RetryPolicy: Sendable {
 
         /// Creates the outcome of an attempt that received a response head.
         ///
-        /// - Parameter retryAfter: the result of ``RetryAfter/duration(_:now:)``.
+        /// - Parameter retryAfter: the result of `RetryAfter/duration(_:now:)`.
         public init(status: Int, retryAfter: Duration?) {
             isTransient = Outcome.isTransient(status)
             // With 425 (RFC 8470 section 5.2) and 429 (RFC 6585 section 4), the server rejects the request without

@@ -43,7 +43,7 @@ public struct UploadSettings: Sendable {
     public var id: String?
     /// The state text of an earlier upload, which is continued. Nil: a new upload.
     public var resumeState: String?
-    /// The digest that the server compares with the content. Nil: none, except for ``UploadProtocol/oci``, which requires
+    /// The digest that the server compares with the content. Nil: none, except for `UploadProtocol/oci`, which requires
     /// SHA-256.
     ///
     /// tus sends a digest with each request (Upload-Checksum), S3 one with each part (always

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import NightjarSystem
 
 /// Parses the host of a URL. RFC 3986 section 3.2.2, restricted to DNS names (also internationalized), IPv4 addresses
 /// of four decimal numbers, and IPv6 addresses in brackets.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import NightjarSystem
 
 /// Converts IP addresses from text to bytes.
 public enum NumericAddress {

@@ -4,7 +4,7 @@ import NIOCore
 /// 9110 section 4.2, RFC 3986.
 ///
 /// The fragment is dropped. Dot segments are kept, because the server resolves them, except in a target that
-/// ``Location`` has resolved.
+/// `Location` has resolved.
 public struct RequestURL: Sendable, CustomStringConvertible {
     public let origin: Origin
     /// The path and query, percent-encoded, beginning with a slash: the request target of RFC 9112 section 3.2.1.

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// The folder of a ``DiskCache``: its index, and the bodies that are too large for the index.

@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// Reads a body of a ``DiskCache``. The checksum of the body was verified before the reader was created. Blocking; not
 /// thread-safe.

@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// Writes a body into a ``DiskCache`` as it arrives. Blocking; not thread-safe. Deallocation discards a body that was
 /// not committed.

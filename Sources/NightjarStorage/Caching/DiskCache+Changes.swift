@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 // Invalidations and removals by this process and by other processes.

@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// A cache of responses on disk, bounded in bytes and shared by all processes that use the same folder. Its functions

@@ -1,6 +1,6 @@
-import Glibc
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// The index of a ``DiskCache``: its entries, their contents and their order of eviction. Not thread-safe.
 ///

@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// The boot of the system. After another boot, data that was not synced may be lost.
 enum Boot {

@@ -1,6 +1,6 @@
 import CLinux
-import Glibc
 import NIOCore
+import NightjarSystem
 
 /// Writes runs of bytes to a file without the page cache (O_DIRECT). This usually takes less CPU time than other writes,
 /// and does not evict the pages of other files. The bytes are then not in the page cache when the file is read.

@@ -1,5 +1,5 @@
 import CLinux
-import Glibc
+import NightjarSystem
 
 /// The disk of a file, by its entry in sysfs.
 struct Disk {

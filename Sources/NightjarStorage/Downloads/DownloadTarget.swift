@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// Where a downloaded file will be. Symbolic links are resolved, so that the link is kept and its target is replaced.
 package struct DownloadTarget: Sendable, Equatable {

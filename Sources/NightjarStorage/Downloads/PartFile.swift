@@ -1,8 +1,8 @@
 import CLinux
-import Glibc
 import NIOCore
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// The part of a file that is being downloaded, and the state file beside it. Methods block; one thread at a time.
 ///

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// A record of work that must survive the process: an SQLite file that any number of processes and threads share.

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// A log beside a journal: the files `PATH.log` and `PATH.log.1`, accessible only to their owner. Each has at most 1 MiB.
 /// One process appends.

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// The owner of leases: one open ``Journal`` object.

@@ -1,6 +1,6 @@
-import Glibc
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// The contents of background uploads that have no file of their own: files in the folder `JOURNAL.spool`, accessible only to
 /// their owner.

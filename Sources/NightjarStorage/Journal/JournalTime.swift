@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// The time of a ``Journal``: the boot of the system, the time since the boot, and the wall clock.
 ///

@@ -1,7 +1,7 @@
 import CLocalSocket
-import Glibc
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// The local socket on which the worker process of a journal listens.
 ///

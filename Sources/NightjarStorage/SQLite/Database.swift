@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import NightjarSystem
 
 /// A connection to an SQLite file. Not thread-safe: the owner ensures that only one thread uses it at a time.
 ///

@@ -1,6 +1,6 @@
 import CSQLite
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// An error of a database. ``failure`` is the error for callers of the library.
 package struct DatabaseError: Error, Sendable, CustomStringConvertible {

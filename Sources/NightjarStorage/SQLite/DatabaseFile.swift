@@ -1,6 +1,6 @@
 import CLinux
 import CSQLite
-import Glibc
+import NightjarSystem
 
 /// The definition of a kind of database.
 package struct DatabaseSchema: Sendable {

@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// Runs `body` with SIGXFSZ blocked. A write that exceeds the file size limit then fails with EFBIG instead of ending
 /// the host process.

@@ -1,5 +1,5 @@
 import CSQLite
-import Glibc
+import NightjarSystem
 
 /// Delays a fork of the process while a thread is inside SQLite.
 ///

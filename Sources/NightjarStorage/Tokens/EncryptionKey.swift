@@ -1,6 +1,6 @@
-import Glibc
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// A 32-byte key with which a store encrypts its logins. Its description does not reveal the key.
 public struct EncryptionKey: Sendable, CustomStringConvertible, CustomReflectable {

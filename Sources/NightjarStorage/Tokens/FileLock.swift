@@ -1,6 +1,6 @@
 import CLinux
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// A lock on one byte of a lock file. At most one client in all processes holds it.

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// Stores one login in a file. Each save replaces the whole file. `PATH.lock` is the lock file. `PATH.new` exists while
 /// the file is being written.

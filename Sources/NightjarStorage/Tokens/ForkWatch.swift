@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// Prevents a forked child from using the locks and the open token databases of its parent.
 ///

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// Stores a login in memory. The login is lost when the process ends. Clients that use the same store share its login.

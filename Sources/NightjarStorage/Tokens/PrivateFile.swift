@@ -1,6 +1,6 @@
 import CLinux
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// A file accessible only to its owner, read and replaced as a whole.
 package struct PrivateFile: Sendable {

@@ -1,6 +1,6 @@
-import Glibc
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// Stores one login in an SQLite file. The file may contain the logins of several accounts. `PATH.lock` is the lock
 /// file, with one byte for each account.

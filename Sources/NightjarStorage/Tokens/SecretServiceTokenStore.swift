@@ -1,7 +1,7 @@
 import CSecret
-import Glibc
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// Stores one login in the desktop's keyring (the Secret Service of freedesktop.org), through libsecret-1, which is

@@ -1,6 +1,6 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 
 // Replaces texts in recorded exchanges.
 

@@ -1,8 +1,8 @@
 import CLinux
-import Glibc
 import NIOCore
 import NIOPosix
 import NightjarHTTP
+import NightjarSystem
 
 /// Resolves host names with the configured entries or the system's resolver. The system's resolver blocks, so it runs on
 /// separate threads.

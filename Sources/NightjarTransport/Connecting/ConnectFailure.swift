@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NIOPosix
 import NightjarHTTP
+import NightjarSystem
 
 /// Describes why a connection could not be opened.
 enum ConnectFailure {

@@ -1,6 +1,6 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 
 /// The interface and the local address of a client's TCP connections.
 struct LocalEnd: Sendable {

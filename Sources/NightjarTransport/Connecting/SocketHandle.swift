@@ -1,6 +1,6 @@
 import CNetworkState
-import Glibc
 import NIOCore
+import NightjarSystem
 
 /// The system socket of a channel. Must not be used after the channel is closed.
 struct SocketHandle {

@@ -1,6 +1,6 @@
-import Glibc
 import NIOCore
 import NIOPosix
+import NightjarSystem
 import Synchronization
 
 /// Preserves the SIGPIPE disposition of the host process.

@@ -1,6 +1,6 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 import Synchronization
 
 /// The event loop of one client, on a dedicated thread that blocks all signals. Clients may share the thread.

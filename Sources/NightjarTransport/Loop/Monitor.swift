@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// A lock with a condition variable, which `Synchronization.Mutex` does not have.
 package final class Monitor: @unchecked Sendable {

@@ -1,7 +1,8 @@
 import Dispatch
-import Glibc
+import NIOCore
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 
 /// The event loops of closed clients and their threads, for reuse by later clients. Thread-safe.
 enum ParkedLoops {

@@ -1,6 +1,6 @@
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 
 /// An event loop and worker threads that several clients use. It has three threads: the loop, one for name lookups, and
 /// one for other blocking work. The last two start when they are needed.

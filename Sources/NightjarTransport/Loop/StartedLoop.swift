@@ -1,9 +1,9 @@
 import CDescriptors
 import CLinux
-import Glibc
 import NIOCore
 import NIOPosix
 import NightjarHTTP
+import NightjarSystem
 
 /// Starts event loops. The descriptors of a loop are created first, because NIO ends the process if it cannot create
 /// them.

@@ -1,5 +1,5 @@
 import DequeModule
-import Glibc
+import NightjarSystem
 
 /// A pool of threads for blocking work. Thread-safe.
 ///

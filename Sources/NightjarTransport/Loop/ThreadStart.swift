@@ -1,6 +1,6 @@
 import CLinux
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// Starts a thread that blocks all signals. The caller joins or detaches it.
 ///

@@ -1,7 +1,7 @@
 import CLinux
 import CNetworkState
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// The thread that waits for events of the network: netlink messages, the end of a sleep, and messages of
 /// NetworkManager or the desktop portal.

@@ -1,6 +1,6 @@
 import CNetworkState
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// A netlink socket, which its owner closes.
 struct NetlinkSocket {

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// Observes the network for all clients of the process. Thread-safe.
 ///

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// Recognizes failures to connect on a machine without a network.
 enum OfflineCheck {

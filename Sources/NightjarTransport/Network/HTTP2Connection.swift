@@ -1,7 +1,7 @@
 import CHTTP2
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 
 /// The last handler in the channel of an HTTP/2 connection, which carries many exchanges. RFC 9113.
 ///

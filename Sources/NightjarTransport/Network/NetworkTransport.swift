@@ -1,7 +1,7 @@
 import DequeModule
-import Glibc
 import NIOCore
 import NightjarHTTP
+import NightjarSystem
 
 /// Sends requests over TCP or Unix sockets, with or without TLS. Each origin has its own connection pool.
 ///

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarHTTP
+import NightjarSystem
 
 /// An event of a key log, for the client's log.
 package enum KeyLogEvent: Sendable {

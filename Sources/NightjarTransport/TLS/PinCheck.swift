@@ -1,6 +1,6 @@
-import Glibc
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// An event of certificate pinning, for the client's log.
 package enum PinningEvent: Sendable {

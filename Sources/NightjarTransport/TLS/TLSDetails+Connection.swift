@@ -1,7 +1,7 @@
-import Glibc
 import NightjarBase
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 extension TLSDetails {
     /// Reads the results of a complete handshake.

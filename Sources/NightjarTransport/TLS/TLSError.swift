@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// Describes why TLS failed.
 enum TLSError {

@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NightjarCrypto
 import NightjarHTTP
+import NightjarSystem
 
 /// Encrypts and decrypts the data of one channel. Performs the handshake when it is added to an active channel.
 ///
