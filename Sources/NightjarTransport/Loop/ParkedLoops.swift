@@ -1,6 +1,5 @@
 import Dispatch
 import NIOCore
-import NIOCore
 import NightjarHTTP
 import NightjarSystem
 
