@@ -58,10 +58,10 @@ private typealias Pool = OriginPool<Connection, SharedConnection, Caller, Int>
     @Test func ticketHasAWaiterWhileItWaits() throws {
         var pool = Pool(limit: 1, sharing: .possible)
         let caller = Caller()
-        let ticket = try #require(ticket(pool.acquire(caller)))
-        #expect(pool.waiter(of: ticket) === caller)
-        pool.cancel(ticket)
-        #expect(pool.waiter(of: ticket) == nil)
+        let mine = try #require(ticket(pool.acquire(caller)))
+        #expect(pool.waiter(of: mine) === caller)
+        pool.cancel(mine)
+        #expect(pool.waiter(of: mine) == nil)
     }
 
     @Test func anotherConnectionIsOpenedWhenTheStreamLimitIsReached() {

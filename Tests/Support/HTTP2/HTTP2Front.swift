@@ -122,9 +122,11 @@ final class HTTP2Front: @unchecked Sendable {
     /// Waits until data arrives. Returns false if the connection must end.
     private func waitForData() throws -> Bool {
         while true {
-            guard condition.withLock({ ending == nil }), socket.descriptor >= 0 else { return false }
+            // A thread that sends closes the socket for a fault of the script.
+            let descriptor = output.withLock { socket.descriptor }
+            guard condition.withLock({ ending == nil }), descriptor >= 0 else { return false }
             var polled = [
-                pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: interruption.descriptor, events: 0, revents: 0),
                 pollfd(fd: wake.descriptor, events: 0, revents: 0),
             ]
