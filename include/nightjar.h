@@ -70,7 +70,8 @@
  *   char *            nj_paginator_state, nj_client_limits_json and others     any            nj_text_free
  *
  * A callback borrows its nj_prepared_request, nj_proposed_redirect, nj_failed_attempt, nj_login_prompt, nj_pin_report,
- * nj_event, nj_message, nj_script_call or nj_progress. These are valid until the callback returns and are never released.
+ * nj_observation, nj_event, nj_message, nj_script_call or nj_progress. These are valid until the callback returns and are
+ * never released.
  *
  * A pointer that a getter returns is borrowed: it is valid until the handle is released, unless the function's
  * comment gives another lifetime. A handle that a callback receives is borrowed until the callback returns. Arguments
@@ -155,8 +156,12 @@
  *     nj_config_set_client_certificate_pem, nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file,
  *     nj_config_set_verify_certificates, nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced,
  *     nj_pin_report_expected_count, nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at,
- *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_on_request, nj_config_on_response,
- *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header
+ *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_set_observer, nj_observation_step,
+ *     nj_observation_call, nj_observation_time, nj_observation_attempt, nj_observation_method, nj_observation_url,
+ *     nj_observation_host, nj_observation_address, nj_observation_version, nj_observation_reused_connection,
+ *     nj_observation_duration, nj_observation_http_status, nj_observation_source, nj_observation_error,
+ *     nj_observation_dropped, nj_config_on_request, nj_config_on_response, nj_prepared_request_method,
+ *     nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header
  *
  *   Authentication
  *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
@@ -517,6 +522,7 @@ typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redir
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
 typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: the prompt of an interactive login */
 typedef struct nj_pin_report nj_pin_report;                 /* borrowed: a certificate chain without a pinned key */
+typedef struct nj_observation nj_observation;               /* borrowed: a step of a call */
 typedef struct nj_event nj_event;                           /* borrowed: an event of an event stream */
 typedef struct nj_message nj_message;                       /* borrowed: a message of a WebSocket */
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
@@ -1228,6 +1234,121 @@ typedef void (*nj_log_fn)(void *context, nj_log_level level, const char *message
  */
 NJ_API nj_status nj_config_set_log(nj_config *config, nj_log_level level, nj_queue *queue, nj_log_fn log,
                                    void *context);
+
+/* --- Observers --- */
+
+/**
+ * A step of a call. The first step of each call is NJ_STEP_STARTED, and the last one is NJ_STEP_ENDED. The steps between
+ * them occur in the order of the client's work, and again after a redirect, a retry or a challenge. Members may be added.
+ */
+typedef enum nj_step {
+  NJ_STEP_NONE = 0,       /* the value of a NULL handle */
+  NJ_STEP_STARTED = 1,    /* the client has started the call: method, url */
+  NJ_STEP_RESOLVED = 2,   /* the addresses of a host that was looked up are known: host, duration */
+  NJ_STEP_CONNECTED = 3,  /* the connection that the call waits for is connected: address, duration */
+  NJ_STEP_SECURED = 4,    /* the TLS handshake of this connection is complete: duration */
+  NJ_STEP_SENT = 5,       /* the client sends the request on a connection: address, version, reused_connection */
+  NJ_STEP_FIRST_BYTE = 6, /* the head of the response has arrived: http_status */
+  NJ_STEP_REDIRECTED = 7, /* the client follows a redirect: http_status, url */
+  NJ_STEP_RETRIED = 8,    /* the client retries the request: error; duration is the wait before the next attempt */
+  NJ_STEP_CACHE_HIT = 9,  /* the cache has responded: source; duration is the age of the entry */
+  NJ_STEP_ENDED = 10      /* the call has ended: error, http_status, source */
+} nj_step;
+
+/**
+ * Receives a step of a call.
+ *
+ * @param observation borrowed until the callback returns
+ */
+typedef void (*nj_observer_fn)(void *context, const nj_observation *observation);
+
+/**
+ * Sets the callback for the steps of the calls of the clients. By default, clients have no observer. The steps are
+ * reported while a call runs, also for calls that fail. A token request is a call of its own. An exchange that several
+ * calls share reports its steps for the call that has started it; the other calls only start and end.
+ *
+ * The steps of a client are delivered in their order, and NJ_STEP_ENDED before the completion of a call on the same
+ * queue. A queue that is not polled holds at most 4,096 steps. Then the oldest steps are dropped, and the ends of calls
+ * last; see nj_observation_dropped.
+ *
+ * @param queue    the queue on which `observer` is called; the clients keep it alive
+ * @param observer called from nj_queue_poll. NULL, the default: none.
+ * @param context  passed to `observer` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_config_set_observer(nj_config *config, nj_queue *queue, nj_observer_fn observer, void *context);
+
+/** Returns the kind of a step. NJ_STEP_NONE if `observation` is NULL. */
+NJ_API nj_step nj_observation_step(const nj_observation *observation);
+
+/** Returns the number of the call, unique in the process and at least 1. 0 if `observation` is NULL. */
+NJ_API uint64_t nj_observation_call(const nj_observation *observation);
+
+/** Returns the seconds since the start of the call. -1 if `observation` is NULL. */
+NJ_API double nj_observation_time(const nj_observation *observation);
+
+/**
+ * Returns how many requests the call had started to send, including redirects and retries. A request counts from the time
+ * at which it waits for a connection. 0 before the first request, and if `observation` is NULL.
+ */
+NJ_API int nj_observation_attempt(const nj_observation *observation);
+
+/** Returns the method of NJ_STEP_STARTED. NULL for other steps, and if `observation` is NULL. */
+NJ_API const char *nj_observation_method(const nj_observation *observation);
+
+/**
+ * Returns the URL of NJ_STEP_STARTED, or the new URL of NJ_STEP_REDIRECTED, without user info and with secrets in its
+ * query masked. NULL for other steps, and if `observation` is NULL.
+ */
+NJ_API const char *nj_observation_url(const nj_observation *observation);
+
+/** Returns the host of NJ_STEP_RESOLVED: the server or a proxy. NULL for other steps, and if `observation` is NULL. */
+NJ_API const char *nj_observation_host(const nj_observation *observation);
+
+/**
+ * Returns the address and the port of NJ_STEP_CONNECTED and NJ_STEP_SENT, such as "127.0.0.1:8080", or the path of a Unix
+ * socket. NULL for other steps, for a mock, and if `observation` is NULL.
+ */
+NJ_API const char *nj_observation_address(const nj_observation *observation);
+
+/**
+ * Returns the version of NJ_STEP_SENT: "HTTP/1.1" or "HTTP/2". NULL for other steps, for a mock, and if `observation` is
+ * NULL.
+ */
+NJ_API const char *nj_observation_version(const nj_observation *observation);
+
+/**
+ * Reports whether the request of NJ_STEP_SENT uses a connection that another exchange has used. False for other steps,
+ * and if `observation` is NULL.
+ */
+NJ_API bool nj_observation_reused_connection(const nj_observation *observation);
+
+/**
+ * Returns the duration of NJ_STEP_RESOLVED, NJ_STEP_CONNECTED and NJ_STEP_SECURED, the wait of NJ_STEP_RETRIED or the age
+ * of NJ_STEP_CACHE_HIT, in seconds. -1 for other steps, and if `observation` is NULL.
+ */
+NJ_API double nj_observation_duration(const nj_observation *observation);
+
+/** Returns the status of the response. 0 if the step has none, and if `observation` is NULL. */
+NJ_API int nj_observation_http_status(const nj_observation *observation);
+
+/**
+ * Returns where the response of NJ_STEP_CACHE_HIT or NJ_STEP_ENDED came from: NJ_SOURCE_CACHE for a fresh cache entry,
+ * NJ_SOURCE_STALE or NJ_SOURCE_REVALIDATED. NJ_SOURCE_NETWORK for other steps, and if `observation` is NULL.
+ */
+NJ_API nj_source nj_observation_source(const nj_observation *observation);
+
+/**
+ * Returns the kind of the error of NJ_STEP_RETRIED, or of NJ_STEP_ENDED for a failed call. NJ_OK for other steps, and if
+ * `observation` is NULL.
+ */
+NJ_API nj_status nj_observation_error(const nj_observation *observation);
+
+/**
+ * Returns the number of steps that were dropped before this one, because the queue was not polled. 0 if `observation` is
+ * NULL.
+ */
+NJ_API size_t nj_observation_dropped(const nj_observation *observation);
 
 /* --- Hooks --- */
 

@@ -27,6 +27,7 @@ extension Cache {
             return .fail(.tooLarge(call.options.maximumBody))
         }
         call.decide(.cache(.hit(hit.because, age: hit.age), key: call.request.url))
+        call.report(.cacheHit(hit.source(isShared: false), age: .seconds(hit.age)))
         if hit.because == .validated {
             storage.counts.validated(count)
         } else {

@@ -14,10 +14,13 @@ extension Call: ExchangeReceiver {
         timing.reusedConnection = isReused
         timing.connection = connection
         timing.stream = stream
+        if !isReplaying { report(.sent(on: connection?.peer, connection?.version, isReused: isReused)) }
         if let tls = connection?.tlsDetails, tls.isClassical { decide(.classicalKeyExchange) }
         if let reason = connection?.http1Reason { decide(.usedHTTP1(because: reason)) }
         watchLimits()
     }
+
+    func exchangeConnecting(_ step: ConnectionRecord.Step) { report(.init(step)) }
 
     func exchangeRepeated() { task.wasRepeated = true }
 
@@ -36,6 +39,7 @@ extension Call: ExchangeReceiver {
         state = .receiving
         progressWatch?.note(sent: exchange?.sentBytes ?? 0)
         timing.firstByte = elapsed(until: limits.lastProgress)
+        if !isReplaying { report(.firstByte(status: head.status)) }
         if let streams = task.handlers.streams, !streams(head) { collectsBody = true }
         for link in chain.incoming where link.position > above && link.position < entryStage {
             switch link.withStage({ $0.incoming(&head, self) }) {

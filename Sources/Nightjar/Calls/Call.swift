@@ -86,6 +86,8 @@ final class Call: @unchecked Sendable {
     var reachedStage = -1
     /// A verdict that arrived before its stage returned `wait`.
     private var earlyVerdict: Verdict?
+    /// Identifies the call in this process. A shared exchange has the number of the call that has started it.
+    private(set) lazy var number: Int = branchedFrom?.number ?? Call.nextNumber()
     /// The index of this call in the loop's list.
     var place = 0
     /// The number of exchanges started so far.
@@ -345,6 +347,7 @@ final class Call: @unchecked Sendable {
         earlyVerdict = nil
         let finalResult = explained(result)
         for link in chain.ended where link.position > above { link.withStage { $0.ended(finalResult, self) } }
+        reportEnd(finalResult)
         loop.forget(self)
         branchedFrom = nil
         waiters = nil

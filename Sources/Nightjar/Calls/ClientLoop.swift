@@ -32,6 +32,8 @@ final class ClientLoop: @unchecked Sendable {
     private let innerTimeouts: Timeouts
     /// Set before the first call.
     var components: [any LoopComponent] = []
+    /// The receivers of the steps of calls. Set before the first call.
+    var stepReceivers: [any StepReceiver] = []
     /// Requests the caller's decision about a TLS handshake that a call waits for. Returns false if the call must not
     /// decide. Nil: handshakes wait for no decisions. Set before the first call.
     var decideHandshake: ((ConnectionChallenge, Call) -> Bool)?
@@ -274,6 +276,7 @@ final class ClientLoop: @unchecked Sendable {
         call.task.call = call
         call.place = calls.count
         calls.append(call)
+        call.reportStart()
     }
 
     /// Sends a token request as an internal call. The response may have any status.

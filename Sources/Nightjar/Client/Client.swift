@@ -115,6 +115,8 @@ public final class Client: Sendable {
         coalesces = configuration.coalesces
         requestsPassword = configuration.onChallenge != nil
         configuration.transport.tls.requestsDecisions = requestsPassword
+        let stepObservers = configuration.observers.filter(\.observesSteps)
+        configuration.transport.reportsSteps = !stepObservers.isEmpty
         redirect = configuration.redirect
         limitGroups = configuration.limitGroups.names
         retry = configuration.retry
@@ -144,6 +146,7 @@ public final class Client: Sendable {
             let loop = ClientLoop(
                 thread: thread, transport: carrier, chain: chain.chain, innerChain: chain.inner,
                 innerTimeouts: configuration.timeouts, log: configuration.log)
+            loop.stepReceivers = stepObservers
             self.loop = loop
             self.network = network
             network?.observePinning { [weak loop] event in loop?.note(event) }

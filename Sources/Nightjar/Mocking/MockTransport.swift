@@ -301,6 +301,8 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     func exchangeReceived(head: ResponseHead) { receiver?.exchangeReceived(head: head) }
     func exchangeReceived(body: ByteBuffer) { receiver?.exchangeReceived(body: body) }
 
+    func exchangeConnecting(_ step: ConnectionRecord.Step) { receiver?.exchangeConnecting(step) }
+
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
         receiver?.exchangeChallenged(challenge) ?? false
     }

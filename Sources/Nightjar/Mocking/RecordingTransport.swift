@@ -126,6 +126,8 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     func exchangeReceived(informational: ResponseHead) { receiver?.exchangeReceived(informational: informational) }
     func exchangeNeedsBody(maximum: Int) { receiver?.exchangeNeedsBody(maximum: maximum) }
 
+    func exchangeConnecting(_ step: ConnectionRecord.Step) { receiver?.exchangeConnecting(step) }
+
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
         receiver?.exchangeChallenged(challenge) ?? false
     }

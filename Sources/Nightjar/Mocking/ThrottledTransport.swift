@@ -128,6 +128,8 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     func exchangeRepeated() { receiver?.exchangeRepeated() }
     func exchangeProgressed() {}
 
+    func exchangeConnecting(_ step: ConnectionRecord.Step) { receiver?.exchangeConnecting(step) }
+
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
         receiver?.exchangeChallenged(challenge) ?? false
     }

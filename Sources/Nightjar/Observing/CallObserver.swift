@@ -9,6 +9,10 @@ public final class CallObserver: Sendable {
     /// The queue of ``observe``. Nil: ``observe`` runs on the client's loop thread and must not block.
     let queue: CompletionQueue?
     let observe: @Sendable (Event) -> Void
+    /// The backlog and the receiver of steps. Nil for an observer of events.
+    private let steps: StepDelivery?
+    /// Whether the observer receives steps, and not events.
+    var observesSteps: Bool { steps != nil }
     /// Whether the reports of WebSocket connections contain their first messages.
     let keepsMessages: Bool
 
@@ -17,6 +21,7 @@ public final class CallObserver: Sendable {
     public init(queue: CompletionQueue? = nil, observe: @escaping @Sendable (Event) -> Void) {
         self.queue = queue
         self.observe = observe
+        steps = nil
         keepsMessages = false
     }
 
@@ -27,10 +32,43 @@ public final class CallObserver: Sendable {
         self.queue = queue
         self.keepsMessages = keepsMessages
         self.observe = observe
+        steps = nil
+    }
+
+    private init(_ queue: CompletionQueue?, _ steps: StepDelivery) {
+        self.queue = queue
+        self.steps = steps
+        observe = { _ in }
+        keepsMessages = false
+    }
+
+    /// Returns an observer that receives the steps of calls while the calls run: name resolution, connecting, TLS, sending,
+    /// the response head, redirects, retries and responses of the cache.
+    ///
+    /// At most 4,096 steps wait in a queue that is not polled. Then the oldest steps are dropped, and the ends of calls
+    /// last. ``Step/dropped`` is their number.
+    ///
+    /// - Parameter queue: Runs `observe` inside `CompletionQueue.poll`. Nil: `observe` runs on the client's loop thread
+    ///   and must not block.
+    public static func steps(
+        on queue: CompletionQueue? = nil, _ observe: @escaping @Sendable (Step) -> Void
+    ) -> CallObserver {
+        CallObserver(queue, StepDelivery(observe))
+    }
+}
+
+extension CallObserver: StepReceiver {
+    /// Posts a step to the queue of the observer.
+    func post(_ step: Step, from loop: ClientLoop) {
+        guard let steps else { return }
+        guard let queue else { return loop.post(.run { steps.observe(step) }, to: nil) }
+        if steps.add(step) { loop.post(.run { steps.deliverNext() }, to: queue) }
     }
 }
 
 extension CallObserver {
+    public typealias Step = ClientTask.Step
+
     /// An event of a call. Each call begins once, has any number of exchanges, and ends once.
     public enum Event: Sendable {
         case began(CallReport)

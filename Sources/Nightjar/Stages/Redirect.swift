@@ -138,6 +138,7 @@ final class Redirect: Stage, @unchecked Sendable {
         }
         do throws(NightjarError) {
             call.decide(.redirected(status: proposed.status, method: proposed.method, to: proposed.url.redacted))
+            call.report(.redirected(status: proposed.status, to: proposed.url.redacted))
             call.request = try call.request.following(proposed, sensitive: sensitive, forwarded: forwarded)
             if proposed.dropsCredentials { call.credentialsAreDropped = true }
             if proposed.wait > .zero { call.decide(.waited(proposed.wait, for: "the redirect (Retry-After)")) }

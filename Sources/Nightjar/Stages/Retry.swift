@@ -144,6 +144,7 @@ final class Retry: Stage, @unchecked Sendable {
     private func again(_ failedAttempt: FailedAttempt, _ cause: String, after wait: Duration, _ call: Call) -> Verdict {
         call.failures.append(failedAttempt.error.withoutBody)
         call.decide(.retried(cause: cause, after: wait))
+        call.report(.retried(because: failedAttempt.error.kind, after: wait))
         call.note(.info, "\(call.request.method) \(call.request.url.redacted) is retried: \(cause)")
         return .again(after: wait)
     }

@@ -35,11 +35,26 @@ public final class ConnectionRecord: Sendable, Equatable {
     }
 
     /// The peer's address and port: `127.0.0.1:8080`, `[::1]:443`.
-    public var peer: String? {
-        guard let peerAddress, let peerPort else { return peerAddress }
-        let isVersion6 = peerAddress.utf8.contains(UInt8(ascii: ":"))
-        return isVersion6 ? "[\(peerAddress)]:\(peerPort)" : "\(peerAddress):\(peerPort)"
+    public var peer: String? { ConnectionRecord.peer(peerAddress, peerPort) }
+
+    /// Returns an address and a port as text: `127.0.0.1:8080`, `[::1]:443`.
+    public static func peer(_ address: String?, _ port: Int?) -> String? {
+        guard let address, let port else { return address }
+        let isVersion6 = address.utf8.contains(UInt8(ascii: ":"))
+        return isVersion6 ? "[\(address)]:\(port)" : "\(address):\(port)"
     }
 
     public static func == (a: ConnectionRecord, b: ConnectionRecord) -> Bool { a === b }
+}
+
+extension ConnectionRecord {
+    /// A step of opening a connection that is complete, and its duration.
+    public enum Step: Sendable, Equatable {
+        /// The addresses of a host are known.
+        case resolved(host: String, Duration)
+        /// The socket is connected to this peer. A proxy that opens a tunnel has opened it.
+        case connected(peer: String?, Duration)
+        /// The TLS handshake is complete.
+        case secured(Duration)
+    }
 }

@@ -239,6 +239,12 @@ public struct OriginPool<
     /// The waiters in the order of their arrival.
     public var waiters: [Waiter] { queue.compactMap { $0 } }
 
+    /// The waiter of a ticket. Nil if it does not wait any more.
+    public func waiter(of ticket: Ticket) -> Waiter? {
+        let index = ticket.number - firstNumber
+        return queue.indices.contains(index) ? queue[index] : nil
+    }
+
     @inlinable
     mutating func enqueue(_ waiter: Waiter) -> Ticket {
         queue.append(waiter)

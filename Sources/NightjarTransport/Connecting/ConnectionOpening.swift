@@ -19,10 +19,13 @@ struct ConnectionOpening {
     /// Records that data can be exchanged with the origin, or with the proxy that forwards requests.
     ///
     /// - Parameter lookUp: The lookup of the connection's host; nil for an address.
-    mutating func connected(after lookUp: LookUpClock?, usesTLS: Bool) {
+    /// - Returns: The time to connect, without the lookup.
+    mutating func connected(after lookUp: LookUpClock?, usesTLS: Bool) -> Duration {
+        let now = NIODeadline.now()
         resolved = lookUp?.resolvedAt
-        connected = .now()
+        connected = now
         self.usesTLS = usesTLS
+        return ConnectionOpening.length(resolved ?? began, now)
     }
 
     func finished(
@@ -38,7 +41,7 @@ struct ConnectionOpening {
             version: version, http1Reason: version == .http2 ? nil : http1Reason)
     }
 
-    private static func length(_ from: NIODeadline, _ to: NIODeadline) -> Duration {
+    fileprivate static func length(_ from: NIODeadline, _ to: NIODeadline) -> Duration {
         .nanoseconds(max((to - from).nanoseconds, 0))
     }
 
@@ -53,6 +56,9 @@ final class LookUpClock: Resolver, @unchecked Sendable {
     private let isMeasured: Bool
     /// The time at which the lookup finished. Nil until then, and if no lookup was needed. Used on the loop only.
     private(set) var resolvedAt: NIODeadline?
+    private let began = NIODeadline.now()
+    /// Called with the duration when the lookup has finished. Used on the loop only.
+    var resolved: ((Duration) -> Void)?
 
     init(_ resolver: AddressResolver, _ rules: AddressRules, _ peer: Peer) {
         self.resolver = resolver
@@ -71,11 +77,19 @@ final class LookUpClock: Resolver, @unchecked Sendable {
         let lookUp = resolver.addresses(peer.host, peer.port)
         if isMeasured {
             lookUp.assumeIsolated().whenSuccess { _ in
-                if self.resolvedAt == nil { self.resolvedAt = .now() }
+                guard self.resolvedAt == nil else { return }
+                let now = NIODeadline.now()
+                self.resolvedAt = now
+                self.resolved?(ConnectionOpening.length(self.began, now))
             }
         }
         return lookUp.flatMapThrowing { [rules, peer] addresses in
             try rules.permitted(addresses, of: peer).filter { $0.protocol == family }
         }
     }
+}
+
+extension SocketAddress {
+    /// The address and the port as text, or the path of a Unix socket.
+    var peer: String? { ConnectionRecord.peer(ipAddress ?? pathname, port) }
 }

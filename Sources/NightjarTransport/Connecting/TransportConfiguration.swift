@@ -42,6 +42,8 @@ public struct TransportConfiguration: Sendable {
     /// Whether a line of a response may end with LF without CR, as sent by some embedded devices (RFC 9112 section
     /// 2.2). If false, such a response fails with `protocol`.
     public var lenientLineEndings = false
+    /// Whether exchanges that wait for a connection receive the steps of opening the connection.
+    package var reportsSteps = false
     /// The User-Agent field of a CONNECT request. Nil: the client's User-Agent, if any.
     public var userAgent: String?
 

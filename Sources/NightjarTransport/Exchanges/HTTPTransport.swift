@@ -40,6 +40,9 @@ extension Exchange {
 /// Receives the events of an exchange in this order: any number of `informational`, one `head`, any number of `body`,
 /// then `finished`. Instead, `failed` may be called at any point as the last event.
 public protocol ExchangeReceiver: AnyObject {
+    /// Called when a step of opening the connection that the exchange waits for is complete. The exchange may get another
+    /// connection. Called only if ``TransportConfiguration/reportsSteps`` is true.
+    func exchangeConnecting(_ step: ConnectionRecord.Step)
     /// Called before the request is sent on a new or a reused connection. Called again if the request is repeated on
     /// another connection. The body is then sent from its beginning.
     ///
@@ -61,4 +64,9 @@ public protocol ExchangeReceiver: AnyObject {
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool
     /// Called to request up to about `maximum` bytes of the streamed body. The receiver calls `send` or `endBody` once.
     func exchangeNeedsBody(maximum: Int)
+}
+
+extension ExchangeReceiver {
+    /// The default for a receiver that does not report steps.
+    public func exchangeConnecting(_ step: ConnectionRecord.Step) {}
 }

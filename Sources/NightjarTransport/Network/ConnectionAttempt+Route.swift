@@ -56,6 +56,7 @@ extension ConnectionAttempt {
         }
         let clock = LookUpClock(connector.resolver, connector.addresses, peer)
         lookUp = clock
+        clock.resolved = { [weak self] length in self?.report(.resolved(host: peer.host, length)) }
         let channel = bootstrap.resolver(clock).connect(host: peer.host, port: peer.port)
         channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(peer.host, peer.port) }
         expect(channel)
@@ -78,7 +79,7 @@ extension ConnectionAttempt {
         case .direct, .socket:
             finish(channel, SocketHandle(channel))
         case .forwarded(let proxy):
-            opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
+            connected(channel, usesTLS: proxy.kind == .https)
             let socket = SocketHandle(channel)
             if proxy.kind == .https {
                 secure(channel, host.connectedPeer, socket) { [self] tls in complete(channel, nil, tls) }
@@ -92,6 +93,12 @@ extension ConnectionAttempt {
         case .tunnelled(let proxy):
             requestTunnel(channel, proxy, SocketHandle(channel))
         }
+    }
+
+    /// Records that data can be exchanged with the origin, or with the proxy that forwards requests.
+    private func connected(_ channel: any Channel, usesTLS: Bool) {
+        let length = opening.connected(after: lookUp, usesTLS: usesTLS)
+        report(.connected(peer: channel.remoteAddress?.peer, length))
     }
 
     // MARK: The tunnel
@@ -131,7 +138,7 @@ extension ConnectionAttempt {
     /// - Parameter socket: The channel's socket; nil if the channel already uses TLS. Data must then not be written
     ///   directly to the socket.
     private func finish(_ channel: any Channel, _ socket: SocketHandle?) {
-        opening.connected(after: lookUp, usesTLS: host.origin.isTLS)
+        connected(channel, usesTLS: host.origin.isTLS)
         guard host.origin.isTLS else { return complete(channel, socket, nil) }
         secure(channel, Peer(host.origin), socket) { [self] tls in complete(channel, nil, tls) }
     }
@@ -192,6 +199,7 @@ extension ConnectionAttempt {
         let isHTTP2 = host.versions.isHTTP2(chosen: details?.applicationProtocol)
         let record = opening.finished(
             channel.remoteAddress, details, isHTTP2 ? .http2 : .http1_1, http1Reason: host.http1Reason)
+        if let length = record.tls { report(.secured(length)) }
         if isHTTP2 {
             let connection = HTTP2Connection(transport: transport, host: host, record: record, socket: socket, tls: tls)
             guard add(connection, to: channel) else { return }

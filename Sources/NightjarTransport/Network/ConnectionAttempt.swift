@@ -69,6 +69,11 @@ final class ConnectionAttempt {
         loop.assumeIsolated().execute { challenge.decide(decision) }
     }
 
+    /// Reports a completed step to the exchanges that wait for the connection.
+    func report(_ step: @autoclosure () -> ConnectionRecord.Step) {
+        if connector.reportsSteps, isPending { host.report(step(), of: ticket) }
+    }
+
     // MARK: Ending
 
     func failed(_ error: NightjarError) {

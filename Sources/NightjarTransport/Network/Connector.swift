@@ -12,6 +12,8 @@ final class Connector: @unchecked Sendable {
     let userAgent: String?
     /// Whether the caller decides challenges of TLS handshakes.
     let requestsDecisions: Bool
+    /// Whether waiting exchanges receive the steps of opening a connection.
+    let reportsSteps: Bool
     /// The channels that are open or connecting.
     private var channels: [ObjectIdentifier: any Channel] = [:]
 
@@ -21,6 +23,7 @@ final class Connector: @unchecked Sendable {
         self.loop = loop
         userAgent = configuration.userAgent
         requestsDecisions = configuration.tls.requestsDecisions
+        reportsSteps = configuration.reportsSteps
         addresses = try AddressRules(configuration)
         localEnd = try LocalEnd(configuration)
         tls = try TLSClient(configuration.tls, on: loop)

@@ -52,6 +52,16 @@ final class TransportHost {
         return isRequested
     }
 
+    /// Reports a step of the connection that is opened for a ticket: to all waiting exchanges if they may share the
+    /// connection, or else to the exchange of the ticket.
+    func report(_ step: ConnectionRecord.Step, of ticket: NetworkTransport.Pool.Ticket) {
+        guard pool.sharing == .never else {
+            for exchange in pool.waiters { exchange.receiver?.exchangeConnecting(step) }
+            return
+        }
+        pool.waiter(of: ticket)?.receiver?.exchangeConnecting(step)
+    }
+
     /// Passes the pending challenges to an exchange that waits since now.
     func requestDecisions(_ exchange: NetworkExchange) {
         guard !challenges.isEmpty else { return }

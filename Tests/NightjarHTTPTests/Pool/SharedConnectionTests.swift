@@ -55,6 +55,15 @@ private typealias Pool = OriginPool<Connection, SharedConnection, Caller, Int>
         #expect(attempts == 3 && pool.openCount == 4 && pool.waitingCount == 5)
     }
 
+    @Test func ticketHasAWaiterWhileItWaits() throws {
+        var pool = Pool(limit: 1, sharing: .possible)
+        let caller = Caller()
+        let place = try #require(ticket(pool.acquire(caller)))
+        #expect(pool.waiter(of: place) === caller)
+        pool.cancel(place)
+        #expect(pool.waiter(of: place) == nil)
+    }
+
     @Test func anotherConnectionIsOpenedWhenTheStreamLimitIsReached() {
         var (pool, first) = pool(streams: 2, limit: 2)
         #expect(shares(pool.acquire(Caller()), first) && shares(pool.acquire(Caller()), first))

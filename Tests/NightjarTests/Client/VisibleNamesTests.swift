@@ -33,7 +33,13 @@ import Testing
         budget.reserve = 1
         configuration.retryBudget = budget
         configuration.log = LogSink(level: LogSink.Level.off) { (_: LogSink.Line) in }
-        configuration.observers = [CallObserver { (_: CallObserver.Event) in }]
+        configuration.observers = [
+            CallObserver { (_: CallObserver.Event) in },
+            .steps { (step: CallObserver.Step) in
+                guard case .sent(_, let version, _) = step.kind else { return }
+                let _: CallObserver.Step.HTTPVersion? = version
+            },
+        ]
         configuration.hooks = CallHooks(before: { (_: inout CallHooks.Request) in })
         configuration.tokenProviders = [
             "main": TokenProvider { (request: TokenProvider.Request) in
