@@ -58,6 +58,8 @@
  *   nj_outbox_entry   nj_outbox_record, _get, _wait                            any            nj_outbox_entry_free
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
+ *   nj_address_       nj_address_request_retain                                any            nj_address_request_release
+ *     request
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
  *   nj_script_reply   nj_script_call_defer                                     any            nj_script_reply_release
  *   nj_network        nj_network_status                                        any            nj_network_free
@@ -114,10 +116,10 @@
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
- * cookie jars, paginators, event streams, WebSockets, resources, token requests, challenges and scripts. In the child,
- * their functions fail with NJ_FORKED, or return their value for "none" if they return no status. The child may free
- * these handles. This does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie
- * lists, responses, snapshots, pages and errors work in the child, and so do all handles that the child creates.
+ * cookie jars, paginators, event streams, WebSockets, resources, token requests, challenges, address requests and scripts. In the child, their functions fail with NJ_FORKED, or return their value for "none" if they
+ * return no status. The child may free these handles. This does not affect the parent. Configurations, requests,
+ * forms, pagination rules, catalogs, cookie lists, responses, snapshots, pages and errors work in the child, and so do
+ * all handles that the child creates.
  *
  * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
  * after dlclose.
@@ -151,11 +153,12 @@
  *     nj_config_set_allow_downgrade, nj_config_set_lenient_line_endings, nj_config_set_decompress,
  *     nj_config_set_proxy, nj_config_set_no_proxy, nj_config_use_environment_proxy, nj_config_set_unix_socket,
  *     nj_config_set_resolve, nj_config_set_ip_family, nj_config_set_local_address, nj_config_set_interface,
- *     nj_config_set_address_filter, nj_config_set_https_only, nj_config_set_ca_file, nj_config_set_ca_pem,
- *     nj_config_set_client_certificate_pem, nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file,
- *     nj_config_set_verify_certificates, nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced,
- *     nj_pin_report_expected_count, nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at,
- *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_on_request, nj_config_on_response,
+ *     nj_config_set_address_filter, nj_config_set_resolver, nj_config_set_on_addresses, nj_config_set_https_only,
+ *     nj_config_set_ca_file, nj_config_set_ca_pem, nj_config_set_client_certificate_pem,
+ *     nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file, nj_config_set_verify_certificates,
+ *     nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced, nj_pin_report_expected_count,
+ *     nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at, nj_config_set_ephemeral,
+ *     nj_config_set_journal, nj_config_set_log, nj_config_on_request, nj_config_on_response,
  *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header
  *
  *   Authentication
@@ -172,6 +175,11 @@
  *     nj_challenge_port, nj_challenge_is_proxy, nj_challenge_is_encrypted, nj_challenge_scheme, nj_challenge_realm,
  *     nj_challenge_rejections, nj_challenge_json, nj_challenge_use_default, nj_challenge_use_password,
  *     nj_challenge_use_certificate_file, nj_challenge_use_certificate_pkcs12, nj_challenge_cancel
+ *
+ *   nj_address_request: a decision request for the addresses of a host
+ *     nj_address_request_retain, nj_address_request_release, nj_address_request_host, nj_address_request_port,
+ *     nj_address_request_is_proxy, nj_address_request_count, nj_address_request_at, nj_address_request_respond,
+ *     nj_address_request_fail
  *
  *   Retries
  *     nj_config_set_retry_attempts, nj_config_set_retry_backoff, nj_config_set_retry_max_wait,
@@ -522,6 +530,7 @@ typedef struct nj_message nj_message;                       /* borrowed: a messa
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 typedef struct nj_challenge nj_challenge;                   /* a decision request for the challenge of a server */
+typedef struct nj_address_request nj_address_request;       /* a decision request for the addresses of a host */
 
 /** Frees a text whose comment says that the caller frees it with nj_text_free. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
@@ -1064,6 +1073,60 @@ NJ_API nj_status nj_config_set_interface(nj_config *config, const char *name);
  */
 NJ_API nj_status nj_config_set_address_filter(nj_config *config, const char *const *deny, const char *const *allow,
                                               bool allow_proxies);
+
+/**
+ * Decides about the addresses of a host to which the client is about to open a connection. Responds at once with
+ * nj_address_request_respond or nj_address_request_fail, or keeps the request with nj_address_request_retain and responds
+ * later, from any thread. If the last owner releases the request without a response, the waiting calls fail as after
+ * nj_address_request_fail.
+ *
+ * Runs inside the first nj_queue_poll or blocking function that runs for one of the calls that wait for the connection.
+ * Requests that the client sends itself, such as token requests and the refresh of cached responses, belong to no call.
+ * For them, the callback runs in nj_queue_poll of the queue that was set together with it, or inside nj_queue_poll or a
+ * blocking function that runs for any call or operation of the client that is in flight. If there is neither, the request
+ * fails with NJ_INVALID_REQUEST.
+ *
+ * While a call waits, its total and its connect timeout run (nj_config_set_connect_timeout). They also end the wait with
+ * NJ_TIMEOUT if no thread polls the queues, or if a queue has been freed. Retries call the callback again.
+ *
+ * @param request borrowed until the callback returns
+ */
+typedef void (*nj_address_fn)(void *context, nj_address_request *request);
+
+/**
+ * Sets a callback that resolves the names of servers and proxies in place of the system. nj_address_request_count is
+ * 0, and the callback responds with the addresses of nj_address_request_host. The client caches them for 60 seconds,
+ * or until a connection fails or the network changes. The callback is not called for addresses, entries of
+ * nj_config_set_resolve, unix sockets, and names that a proxy resolves. One request serves all connections to the same
+ * origin that wait for the name. An empty response and nj_address_request_fail fail the calls with NJ_DNS.
+ *
+ * @param queue   for requests that belong to no call (nj_address_fn); the clients keep it alive. NULL: none. Ignored if
+ *                `resolve` is NULL.
+ * @param resolve NULL, the default: the system resolves names
+ * @param context passed to `resolve` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_config_set_resolver(nj_config *config, nj_queue *queue, nj_address_fn resolve, void *context);
+
+/**
+ * Sets a callback that decides for each connection to which addresses of its server it may be opened, after the name is
+ * resolved and the rules of nj_config_set_address_filter have been applied. It responds with those addresses of the
+ * request that it allows. An empty response and nj_address_request_fail fail the calls with NJ_INVALID_REQUEST, which is
+ * not retried.
+ *
+ * The callback belongs to the address filter: without nj_config_set_address_filter, the filter has no rules.
+ * Therefore, it is not called for the addresses of proxies, requests to unix sockets fail, and requests to names
+ * through a proxy that resolves them fail unless `allow_proxies` is true: nj_config_set_address_filter(config, (const
+ * char *[]){NULL}, NULL, true). It is called for an address in a URL, also if a proxy connects to it. It is not called
+ * for later requests on an open connection.
+ *
+ * @param queue   for requests that belong to no call (nj_address_fn); the clients keep it alive. NULL: none. Ignored if
+ *                `decide` is NULL.
+ * @param decide  NULL, the default: all addresses that the rules allow
+ * @param context passed to `decide` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_config_set_on_addresses(nj_config *config, nj_queue *queue, nj_address_fn decide, void *context);
 
 /**
  * Sets whether calls to http and ws URLs fail with NJ_INVALID_REQUEST before a connection is opened, also for redirects,
@@ -1635,6 +1698,62 @@ NJ_API nj_status nj_challenge_use_certificate_pkcs12(nj_challenge *challenge, co
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a challenge that already has a response; NJ_FORKED
  */
 NJ_API nj_status nj_challenge_cancel(nj_challenge *challenge, const char *message);
+
+/* ==================================================================================================================
+ * nj_address_request: a decision request for the addresses of a host
+ *
+ *   Borrowed by  nj_address_fn; nj_address_request_retain adds a reference
+ *   Released by  nj_address_request_release, once for each nj_address_request_retain
+ *   Threads      any
+ * ================================================================================================================== */
+
+/** Adds a reference, so that the caller can respond after the callback has returned. NULL if `request` is NULL. */
+NJ_API nj_address_request *nj_address_request_retain(nj_address_request *request);
+
+/**
+ * Releases one reference. If it is the last one and the request has no response, the waiting calls fail. NULL is
+ * ignored.
+ */
+NJ_API void nj_address_request_release(nj_address_request *request);
+
+/** Returns the name or the address of the server or proxy. NULL if `request` is NULL. */
+NJ_API const char *nj_address_request_host(const nj_address_request *request);
+
+/** Returns the port of the server or proxy. 0 if `request` is NULL. */
+NJ_API int nj_address_request_port(const nj_address_request *request);
+
+/** Reports whether the host is a proxy. False if `request` is NULL. */
+NJ_API bool nj_address_request_is_proxy(const nj_address_request *request);
+
+/**
+ * Returns the number of addresses among which the callback of nj_config_set_on_addresses decides, 1 to 64; a host's
+ * further addresses are not used. 0 for the callback of nj_config_set_resolver, and if `request` is NULL.
+ */
+NJ_API size_t nj_address_request_count(const nj_address_request *request);
+
+/** Returns an address such as "192.0.2.1" or "2001:db8::1". NULL if `request` is NULL or `index` is out of range. */
+NJ_API const char *nj_address_request_at(const nj_address_request *request, size_t index);
+
+/**
+ * Responds with the addresses to which connections may be opened, in order of preference. IPv6 and IPv4 addresses are
+ * tried alternately (RFC 8305).
+ *
+ * @param addresses 0 to 64 IPv4 or IPv6 addresses, a list that ends with NULL; copied. In a request of
+ *                  nj_config_set_on_addresses, addresses of the request.
+ * @return NJ_OK, also if no call waits any more; NJ_INVALID_ARGUMENT for more than 64 addresses, for a text that is not
+ *         an address, and for an address that is not one of the request (the request stays pending), and for a request
+ *         that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_address_request_respond(nj_address_request *request, const char *const *addresses);
+
+/**
+ * Fails the waiting calls: with NJ_DNS in a request of nj_config_set_resolver, and with NJ_INVALID_REQUEST in one of
+ * nj_config_set_on_addresses.
+ *
+ * @param message for the developer, in the errors of the calls; NULL: none
+ * @return NJ_OK, also if no call waits any more; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_address_request_fail(nj_address_request *request, const char *message);
 
 /* ==================================================================================================================
  * Retries

@@ -34,6 +34,20 @@ public struct Configuration: Sendable {
     public var httpsOnly: HTTPSOnly?
     /// Connections, pooling, proxies, sockets and TLS trust.
     public var transport = TransportConfiguration()
+    /// Resolves the names of servers and proxies in place of the system. Nil: the system resolves names.
+    ///
+    /// The request has no ``TransportConfiguration/AddressRequest/addresses``; the callback responds with the addresses of
+    /// the host. The client caches them for 60 seconds, or until a connection fails or the network changes. The callback is
+    /// not called for addresses, entries of ``TransportConfiguration/resolve``, Unix sockets, and names that a proxy
+    /// resolves. While a call waits, its connect and total timeouts run.
+    public var resolver: TransportConfiguration.AddressCallback?
+    /// Decides for each connection to which addresses of its server it may be opened, after the name is resolved and
+    /// ``TransportConfiguration/addressFilter`` has been applied. Nil: all of them.
+    ///
+    /// The callback responds with those of ``TransportConfiguration/AddressRequest/addresses`` that it allows. It is not
+    /// called for the addresses of proxies. As with a filter, requests to Unix sockets, and to names that a proxy resolves,
+    /// fail. While a call waits, its connect and total timeouts run.
+    public var onAddresses: TransportConfiguration.AddressCallback?
     /// The networks that calls may use, and the time that calls wait for a network.
     public var connectivity = ConnectivitySettings()
     /// The network as the client that is created from this configuration sees it.

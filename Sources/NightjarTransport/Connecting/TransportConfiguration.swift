@@ -42,6 +42,10 @@ public struct TransportConfiguration: Sendable {
     /// Whether a line of a response may end with LF without CR, as sent by some embedded devices (RFC 9112 section
     /// 2.2). If false, such a response fails with `protocol`.
     public var lenientLineEndings = false
+    /// Whether connections wait for the caller's addresses of each name.
+    package var requestsNames = false
+    /// Whether connections wait for the caller's decision about the addresses of each host.
+    package var requestsAddresses = false
     /// The User-Agent field of a CONNECT request. Nil: the client's User-Agent, if any.
     public var userAgent: String?
 

@@ -9,12 +9,19 @@ extension ConnectionAttempt {
         switch host.route {
         case .socket(let socket): expect(bootstrap(bindsSocket: false).connect(unixDomainSocketPath: socket.path))
         case .tunnelled(let proxy) where proxy.kind == .socks5: lookUpOrigin()
-        case .direct, .forwarded, .tunnelled: open()
+        case .direct: open()
+        case .forwarded, .tunnelled: checkOrigin { [self] in open() }
         }
     }
 
     private func lookUpOrigin() {
         let origin = Peer(host.origin)
+        if decidesAddresses {
+            return findAddresses(of: origin, isConnectedByProxy: true) { [self] found in
+                addresses = found[...]
+                open()
+            }
+        }
         connector.resolver.addresses(origin.host, origin.port).assumeIsolated().whenComplete { [self] result in
             guard isPending else { return }
             do {
@@ -45,6 +52,7 @@ extension ConnectionAttempt {
     /// Opens a socket to the connected peer.
     private func open() {
         let peer = host.connectedPeer
+        if decidesAddresses { return findAddresses(of: peer) { [self] in open(peer, $0) } }
         let bootstrap = bootstrap(bindsSocket: true)
         do throws(NightjarError) {
             if let known = connector.resolver.known(peer.host, peer.port), known.count == 1 {
@@ -57,6 +65,20 @@ extension ConnectionAttempt {
         let clock = LookUpClock(connector.resolver, connector.addresses, peer)
         lookUp = clock
         let channel = bootstrap.resolver(clock).connect(host: peer.host, port: peer.port)
+        channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(peer.host, peer.port) }
+        expect(channel)
+    }
+
+    /// Opens a socket to one of these addresses.
+    private func open(_ peer: Peer, _ addresses: [SocketAddress]) {
+        let bootstrap = bootstrap(bindsSocket: true)
+        let channel =
+            if addresses.count == 1, let address = addresses.first {
+                bootstrap.connect(to: address)
+            } else {
+                bootstrap.resolver(FixedAddresses(addresses, on: connector.loop)).connect(
+                    host: peer.host, port: peer.port)
+            }
         channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(peer.host, peer.port) }
         expect(channel)
     }
@@ -78,7 +100,7 @@ extension ConnectionAttempt {
         case .direct, .socket:
             finish(channel, SocketHandle(channel))
         case .forwarded(let proxy):
-            opening.connected(after: lookUp, usesTLS: proxy.kind == .https)
+            opening.connected(resolved: lookUp?.resolvedAt ?? resolvedAt, usesTLS: proxy.kind == .https)
             let socket = SocketHandle(channel)
             if proxy.kind == .https {
                 secure(channel, host.connectedPeer, socket) { [self] tls in complete(channel, nil, tls) }
@@ -131,7 +153,7 @@ extension ConnectionAttempt {
     /// - Parameter socket: The channel's socket; nil if the channel already uses TLS. Data must then not be written
     ///   directly to the socket.
     private func finish(_ channel: any Channel, _ socket: SocketHandle?) {
-        opening.connected(after: lookUp, usesTLS: host.origin.isTLS)
+        opening.connected(resolved: lookUp?.resolvedAt ?? resolvedAt, usesTLS: host.origin.isTLS)
         guard host.origin.isTLS else { return complete(channel, socket, nil) }
         secure(channel, Peer(host.origin), socket) { [self] tls in complete(channel, nil, tls) }
     }

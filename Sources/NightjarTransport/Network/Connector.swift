@@ -12,6 +12,10 @@ final class Connector: @unchecked Sendable {
     let userAgent: String?
     /// Whether the caller decides challenges of TLS handshakes.
     let requestsDecisions: Bool
+    /// Whether the caller resolves names.
+    let requestsNames: Bool
+    /// Whether the caller decides about the addresses of hosts.
+    let requestsAddresses: Bool
     /// The channels that are open or connecting.
     private var channels: [ObjectIdentifier: any Channel] = [:]
 
@@ -21,6 +25,8 @@ final class Connector: @unchecked Sendable {
         self.loop = loop
         userAgent = configuration.userAgent
         requestsDecisions = configuration.tls.requestsDecisions
+        requestsNames = configuration.requestsNames
+        requestsAddresses = configuration.requestsAddresses
         addresses = try AddressRules(configuration)
         localEnd = try LocalEnd(configuration)
         tls = try TLSClient(configuration.tls, on: loop)
