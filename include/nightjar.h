@@ -60,6 +60,7 @@
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
  *   nj_address_       nj_address_request_retain                                any            nj_address_request_release
  *     request
+ *   nj_store_request  nj_store_request_retain                                  any            nj_store_request_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
  *   nj_script_reply   nj_script_call_defer                                     any            nj_script_reply_release
  *   nj_network        nj_network_status                                        any            nj_network_free
@@ -116,7 +117,8 @@
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
- * cookie jars, paginators, event streams, WebSockets, resources, token requests, challenges, address requests and scripts. In the child, their functions fail with NJ_FORKED, or return their value for "none" if they
+ * cookie jars, paginators, event streams, WebSockets, resources, token requests, challenges, address requests, store
+ * requests and scripts. In the child, their functions fail with NJ_FORKED, or return their value for "none" if they
  * return no status. The child may free these handles. This does not affect the parent. Configurations, requests,
  * forms, pagination rules, catalogs, cookie lists, responses, snapshots, pages and errors work in the child, and so do
  * all handles that the child creates.
@@ -163,12 +165,16 @@
  *
  *   Authentication
  *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
- *     nj_config_set_api_key_query, nj_config_set_api_key_cookie, nj_config_set_auth_json,
+ *     nj_config_set_api_key_query, nj_config_set_api_key_cookie, nj_config_set_auth_json, nj_config_set_token_store,
  *     nj_config_set_token_provider, nj_config_set_on_login_required
  *
  *   nj_token_request: a decision request for a token
  *     nj_token_request_retain, nj_token_request_release, nj_token_request_was_rejected, nj_token_request_respond,
  *     nj_token_request_fail
+ *
+ *   nj_store_request: a decision request for the record of a login
+ *     nj_store_request_retain, nj_store_request_release, nj_store_request_operation, nj_store_request_key,
+ *     nj_store_request_record, nj_store_request_respond, nj_store_request_fail
  *
  *   nj_challenge: a decision request for the challenge of a server
  *     nj_config_set_on_challenge, nj_challenge_retain, nj_challenge_release, nj_challenge_kind, nj_challenge_host,
@@ -475,6 +481,14 @@ typedef enum nj_ip_family {
   NJ_IP_V6 = 6
 } nj_ip_family;
 
+/** The operation of an nj_store_request. */
+typedef enum nj_store_operation {
+  NJ_STORE_NONE = 0, /* nj_store_request_operation was called with NULL */
+  NJ_STORE_LOAD = 1,
+  NJ_STORE_SAVE = 2,
+  NJ_STORE_DELETE = 3
+} nj_store_operation;
+
 /** The kinds of challenges. */
 typedef enum nj_challenge_type {
   NJ_CHALLENGE_NONE = 0,               /* the value of a NULL handle */
@@ -531,6 +545,7 @@ typedef struct nj_script_call nj_script_call;               /* borrowed: a scrip
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 typedef struct nj_challenge nj_challenge;                   /* a decision request for the challenge of a server */
 typedef struct nj_address_request nj_address_request;       /* a decision request for the addresses of a host */
+typedef struct nj_store_request nj_store_request;           /* a decision request for the record of a login */
 
 /** Frees a text whose comment says that the caller frees it with nj_text_free. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
@@ -1430,9 +1445,10 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *
  *   member           default     meaning
  *   ---------------  ----------  ------------------------------------------------------------------------------------
- *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", or an object of file, sqlite
- *                                or keyring, and account. In a file or a database, key_file (a path) or key_env (an
- *                                environment variable) names the key that encrypts the token (AES-GCM)
+ *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", "host:KEY"
+ *                                (nj_config_set_token_store), or an object of file, sqlite or keyring, and account. In a
+ *                                file or a database, key_file (a path) or key_env (an environment variable) names the
+ *                                key that encrypts the token (AES-GCM)
  *   access_token,    none        the first token, if the store has none
  *   refresh_token,
  *   expires_in
@@ -1469,6 +1485,47 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *         NJ_STORAGE if a key_file of a store cannot be read. On failure the credentials have not changed.
  */
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Loads, saves or deletes the record of a login in a store of the program, such as the keychain of the operating system.
+ * nj_store_request_key is the KEY of "host:KEY".
+ *
+ *   operation        response
+ *   ---------------  ------------------------------------------------------------------------------------------------
+ *   NJ_STORE_LOAD    the bytes of the last save of this key; NULL if there are none
+ *   NJ_STORE_SAVE    NULL, after nj_store_request_record has been stored permanently in place of the earlier record
+ *   NJ_STORE_DELETE  NULL, after the record has been deleted, also if there was none. Requested by a logout.
+ *
+ * Responds at once with nj_store_request_respond or nj_store_request_fail, or keeps the request with
+ * nj_store_request_retain and responds later, from any thread. If the last owner releases the request without a
+ * response, the operation fails. A failed operation has the same effect as with other stores
+ * (nj_config_set_auth_json): a token that could not be saved is used and saved later; a login or logout that could not
+ * be saved fails with NJ_STORAGE.
+ *
+ * Runs inside the first nj_queue_poll or blocking function that runs for a call or operation of the client, and in
+ * nj_queue_poll of the queue of nj_config_set_token_store. Without a response within 30 seconds, also because no thread
+ * polls, the operation fails. Meanwhile, the timeouts of waiting calls run. nj_client_free waits up to 15 seconds for a
+ * save in progress, but does not run the callback: free the client after its calls and logins have ended.
+ *
+ * @param request borrowed until the callback returns
+ */
+typedef void (*nj_store_fn)(void *context, nj_store_request *request);
+
+/**
+ * Sets the callback of the stores "host:KEY" of logins. The records are opaque, have at most 1 MiB and contain the tokens
+ * in plain text, so the program must protect them. The clients of the configuration take turns and share the logins, so
+ * that one refresh serves all. Other configurations and processes must not use the same records at the same time. After a
+ * logout, the record is deleted. A client that is created later then uses the access_token and refresh_token of its
+ * configuration again.
+ *
+ * @param queue   a further queue on which `access` is called, for work without a call or operation in flight, such as
+ *                nj_client_set_token; the clients keep it alive. NULL: none; this work then waits for the next call or
+ *                operation of the client. Ignored if `access` is NULL.
+ * @param access  NULL, the default: nj_client_new fails with NJ_INVALID_ARGUMENT if a login has a store "host:KEY"
+ * @param context passed to `access` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_config_set_token_store(nj_config *config, nj_queue *queue, nj_store_fn access, void *context);
 
 /**
  * Provides a token. Called when a call needs a token and the client has none, or its token expires soon or was
@@ -1556,6 +1613,53 @@ NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char 
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
  */
 NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_login, const char *message);
+
+/* ==================================================================================================================
+ * nj_store_request: a decision request for the record of a login
+ *
+ *   Borrowed by  nj_store_fn; nj_store_request_retain adds a reference
+ *   Released by  nj_store_request_release, once for each nj_store_request_retain
+ *   Threads      any
+ * ================================================================================================================== */
+
+/** Adds a reference, so that the caller can respond after the callback has returned. NULL if `request` is NULL. */
+NJ_API nj_store_request *nj_store_request_retain(nj_store_request *request);
+
+/**
+ * Releases one reference. If it is the last one and the request has no response, the operation fails. NULL is ignored.
+ */
+NJ_API void nj_store_request_release(nj_store_request *request);
+
+/** Returns the operation. NJ_STORE_NONE if `request` is NULL. */
+NJ_API nj_store_operation nj_store_request_operation(const nj_store_request *request);
+
+/** Returns the key of the record. NULL if `request` is NULL. */
+NJ_API const char *nj_store_request_key(const nj_store_request *request);
+
+/**
+ * Returns the record of NJ_STORE_SAVE. It contains tokens. NULL for other operations and if `request` is NULL.
+ *
+ * @param out_length receives the number of bytes, 0 if there is no record; may be NULL
+ */
+NJ_API const void *nj_store_request_record(const nj_store_request *request, size_t *out_length);
+
+/**
+ * Reports the success of the operation.
+ *
+ * @param record the record of NJ_STORE_LOAD; copied. NULL: there is none. NULL for the other operations.
+ * @param length bytes of `record`, at most 1 MiB
+ * @return NJ_OK, also if nothing waits any more; NJ_INVALID_ARGUMENT for a record of another operation than NJ_STORE_LOAD
+ *         or a length out of range (the request stays pending), and for a request that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_store_request_respond(nj_store_request *request, const void *record, size_t length);
+
+/**
+ * Reports that the operation has failed.
+ *
+ * @param message for the developer, in errors and in the log; must not contain secrets; NULL: none
+ * @return NJ_OK, also if nothing waits any more; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_store_request_fail(nj_store_request *request, const char *message);
 
 /* ==================================================================================================================
  * nj_challenge: a decision request for the challenge of a server

@@ -71,6 +71,8 @@ public struct Configuration: Sendable {
     /// Passwords and certificates are used again for later calls, in memory only, until the server rejects them or
     /// ``Client/logOut(scheme:clearingCookies:on:finished:)`` is called.
     public var onChallenge: Authentication.ChallengeHandler?
+    /// The callback of token stores that the host program implements; nil: none.
+    package var hostTokens: HostTokenStore.Access?
     /// Token providers by security scheme name. They replace the token source in ``auth``.
     public var tokenProviders: ExactDictionary<TokenProvider> = [:]
     /// How often and how soon failed attempts are retried. With a maximum of one attempt, nothing is retried.
@@ -244,9 +246,15 @@ extension Configuration {
         freshResponses = makeFreshResponses()
     }
 
-    /// - Throws: `invalid_argument` for an ephemeral client with a token store in a file.
+    /// - Throws: `invalid_argument` for an ephemeral client with a token store in a file, and for a host store without
+    ///   a callback.
     private func checkTokenStores() throws(NightjarError) {
         let stores = logins.compactMap { $0.tokenLogin?.store }
+        for case let store as HostTokenStore in stores where !store.isBound {
+            throw NightjarError(
+                .invalidArgument,
+                "the token \(store.name) has no callback; set it with nj_config_set_token_store, or use another store")
+        }
         guard isEphemeral, stores.contains(where: { $0 is FileTokenStore || $0 is SQLiteTokenStore }) else { return }
         throw NightjarError(
             .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a token store in a file")
