@@ -161,7 +161,8 @@
  *     nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced, nj_pin_report_expected_count,
  *     nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at, nj_config_set_ephemeral,
  *     nj_config_set_journal, nj_config_set_log, nj_config_on_request, nj_config_on_response,
- *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header
+ *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header,
+ *     nj_prepared_request_set_cache_partition
  *
  *   Authentication
  *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
@@ -267,9 +268,9 @@
  *
  *   nj_cache: an HTTP cache (RFC 9111)
  *     nj_cache_new, nj_cache_open, nj_cache_free, nj_config_set_cache, nj_client_cache, nj_config_set_cache_policy,
- *     nj_request_set_cache_policy, nj_config_set_login_cookies, nj_request_on_refresh, nj_client_cache_get,
- *     nj_client_cache_put, nj_cache_remove, nj_cache_remove_prefix, nj_cache_clear, nj_cache_flush,
- *     nj_cache_statistics
+ *     nj_request_set_cache_policy, nj_request_set_cache_partition, nj_config_set_login_cookies, nj_request_on_refresh,
+ *     nj_client_cache_get, nj_client_cache_put, nj_cache_remove, nj_cache_remove_prefix, nj_cache_clear,
+ *     nj_cache_flush, nj_cache_statistics
  *
  *   nj_catalog: the endpoints of an API, by name
  *     nj_catalog_new, nj_catalog_load_file, nj_client_load_catalog, nj_client_catalog, nj_catalog_free,
@@ -1366,6 +1367,14 @@ NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, cons
  *         header is one that only the client sets (Content-Length, Transfer-Encoding and others)
  */
 NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, const char *name, const char *value);
+
+/**
+ * Sets the partition of the cache for this call, in place of nj_request_set_cache_partition.
+ *
+ * @param partition copied; NULL: none
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_prepared_request_set_cache_partition(nj_prepared_request *request, const char *partition);
 
 /* ==================================================================================================================
  * Authentication
@@ -2767,6 +2776,7 @@ NJ_NEW nj_request *nj_request_copy(const nj_request *request);
  *   idempotent                            true or false: nj_request_set_idempotent
  *   cache                                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only",
  *                                         "offline_first"; false: NJ_CACHE_OFF; true: the client's policy
+ *   cache_partition                       a text: nj_request_set_cache_partition
  *   limit_group                           a name
  *   invalidates                           a list of tags: nj_request_set_invalidates
  *
@@ -3786,6 +3796,18 @@ typedef enum nj_cache_policy {
  */
 NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy policy);
 NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
+
+/**
+ * Sets the partition of the cache, such as the name of a tenant. Calls with different partitions never share a cached
+ * response or an exchange (nj_request_set_coalesce), even if their URLs and credentials are equal. Removals by URL,
+ * origin or tag concern all partitions. The text is not sent and not stored; the cache stores a hash. To set the
+ * partition of each call by a callback, call nj_prepared_request_set_cache_partition in the hook of
+ * nj_config_on_request.
+ *
+ * @param partition copied; an empty text is a partition. NULL, the default: calls with equal credentials share responses.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_cache_partition(nj_request *request, const char *partition);
 
 /**
  * Sets the cookies that identify a login. The cache stores the responses of each login separately, so that one login
