@@ -58,6 +58,9 @@
  *   nj_outbox_entry   nj_outbox_record, _get, _wait                            any            nj_outbox_entry_free
  *   nj_token_request  nj_token_request_retain                                  any            nj_token_request_release
  *   nj_challenge      nj_challenge_retain                                      any            nj_challenge_release
+ *   nj_address_       nj_address_request_retain                                any            nj_address_request_release
+ *     request
+ *   nj_store_request  nj_store_request_retain                                  any            nj_store_request_release
  *   nj_script         nj_script_new                                            one at a time  nj_script_free
  *   nj_script_reply   nj_script_call_defer                                     any            nj_script_reply_release
  *   nj_network        nj_network_status                                        any            nj_network_free
@@ -117,10 +120,11 @@
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
- * cookie jars, paginators, event streams, WebSockets, resources, token requests, challenges and scripts. In the child,
- * their functions fail with NJ_FORKED, or return their value for "none" if they return no status. The child may free
- * these handles. This does not affect the parent. Configurations, requests, forms, pagination rules, catalogs, cookie
- * lists, responses, snapshots, pages and errors work in the child, and so do all handles that the child creates.
+ * cookie jars, paginators, event streams, WebSockets, resources, token requests, challenges, address requests, store
+ * requests and scripts. In the child, their functions fail with NJ_FORKED, or return their value for "none" if they
+ * return no status. The child may free these handles. This does not affect the parent. Configurations, requests,
+ * forms, pagination rules, catalogs, cookie lists, responses, snapshots, pages and errors work in the child, and so do
+ * all handles that the child creates.
  *
  * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
  * after dlclose.
@@ -154,36 +158,47 @@
  *     nj_config_set_allow_downgrade, nj_config_set_lenient_line_endings, nj_config_set_decompress,
  *     nj_config_set_proxy, nj_config_set_no_proxy, nj_config_use_environment_proxy, nj_config_set_unix_socket,
  *     nj_config_set_resolve, nj_config_set_ip_family, nj_config_set_local_address, nj_config_set_interface,
- *     nj_config_set_address_filter, nj_config_set_https_only, nj_config_set_ca_file, nj_config_set_ca_pem,
- *     nj_config_set_client_certificate_pem, nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file,
- *     nj_config_set_verify_certificates, nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced,
- *     nj_pin_report_expected_count, nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at,
- *     nj_config_base_url, nj_config_path_scope, nj_config_header, nj_config_user_agent, nj_config_unix_socket,
- *     nj_config_local_address, nj_config_interface, nj_config_shared_loop, nj_config_journal,
- *     nj_config_connect_timeout, nj_config_idle_timeout, nj_config_total_timeout, nj_config_idle_connection_lifetime,
- *     nj_config_max_body, nj_config_max_connections_per_host, nj_config_max_redirects, nj_config_retry_attempts,
- *     nj_config_decompress, nj_config_coalesce, nj_config_ephemeral, nj_config_verify_certificates,
- *     nj_config_set_shared_loop, nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log,
- *     nj_config_set_observer, nj_observation_step, nj_observation_call, nj_observation_time, nj_observation_attempt,
- *     nj_observation_method, nj_observation_url, nj_observation_host, nj_observation_address, nj_observation_version,
- *     nj_observation_reused_connection, nj_observation_duration, nj_observation_http_status, nj_observation_source,
- *     nj_observation_error, nj_observation_dropped, nj_config_on_request, nj_config_on_response,
- *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header
+ *     nj_config_set_address_filter, nj_config_set_resolver, nj_config_set_on_addresses, nj_config_set_https_only,
+ *     nj_config_set_ca_file, nj_config_set_ca_pem, nj_config_set_client_certificate_pem,
+ *     nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file, nj_config_set_verify_certificates,
+ *     nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced, nj_pin_report_expected_count,
+ *     nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at, nj_config_base_url,
+ *     nj_config_path_scope, nj_config_header, nj_config_user_agent, nj_config_unix_socket, nj_config_local_address,
+ *     nj_config_interface, nj_config_shared_loop, nj_config_journal, nj_config_connect_timeout,
+ *     nj_config_idle_timeout, nj_config_total_timeout, nj_config_idle_connection_lifetime, nj_config_max_body,
+ *     nj_config_max_connections_per_host, nj_config_max_redirects, nj_config_retry_attempts, nj_config_decompress,
+ *     nj_config_coalesce, nj_config_ephemeral, nj_config_verify_certificates, nj_config_set_shared_loop,
+ *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_set_observer, nj_observation_step,
+ *     nj_observation_call, nj_observation_time, nj_observation_attempt, nj_observation_method, nj_observation_url,
+ *     nj_observation_host, nj_observation_address, nj_observation_version, nj_observation_reused_connection,
+ *     nj_observation_duration, nj_observation_http_status, nj_observation_source, nj_observation_error,
+ *     nj_observation_dropped, nj_config_on_request, nj_config_on_response, nj_prepared_request_method,
+ *     nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header,
+ *     nj_prepared_request_set_cache_partition
  *
  *   Authentication
  *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
- *     nj_config_set_api_key_query, nj_config_set_api_key_cookie, nj_config_set_auth_json,
+ *     nj_config_set_api_key_query, nj_config_set_api_key_cookie, nj_config_set_auth_json, nj_config_set_token_store,
  *     nj_config_set_token_provider, nj_config_set_on_login_required
  *
  *   nj_token_request: a decision request for a token
  *     nj_token_request_retain, nj_token_request_release, nj_token_request_was_rejected, nj_token_request_respond,
  *     nj_token_request_fail
  *
+ *   nj_store_request: a decision request for the record of a login
+ *     nj_store_request_retain, nj_store_request_release, nj_store_request_operation, nj_store_request_key,
+ *     nj_store_request_record, nj_store_request_respond, nj_store_request_fail
+ *
  *   nj_challenge: a decision request for the challenge of a server
  *     nj_config_set_on_challenge, nj_challenge_retain, nj_challenge_release, nj_challenge_kind, nj_challenge_host,
  *     nj_challenge_port, nj_challenge_is_proxy, nj_challenge_is_encrypted, nj_challenge_scheme, nj_challenge_realm,
  *     nj_challenge_rejections, nj_challenge_json, nj_challenge_use_default, nj_challenge_use_password,
  *     nj_challenge_use_certificate_file, nj_challenge_use_certificate_pkcs12, nj_challenge_cancel
+ *
+ *   nj_address_request: a decision request for the addresses of a host
+ *     nj_address_request_retain, nj_address_request_release, nj_address_request_host, nj_address_request_port,
+ *     nj_address_request_is_proxy, nj_address_request_count, nj_address_request_at, nj_address_request_respond,
+ *     nj_address_request_fail
  *
  *   Retries
  *     nj_config_set_retry_attempts, nj_config_set_retry_backoff, nj_config_set_retry_max_wait,
@@ -267,9 +282,9 @@
  *
  *   nj_cache: an HTTP cache (RFC 9111)
  *     nj_cache_new, nj_cache_open, nj_cache_free, nj_config_set_cache, nj_client_cache, nj_config_set_cache_policy,
- *     nj_request_set_cache_policy, nj_config_set_login_cookies, nj_request_on_refresh, nj_client_cache_get,
- *     nj_client_cache_put, nj_cache_remove, nj_cache_remove_prefix, nj_cache_clear, nj_cache_flush,
- *     nj_cache_statistics
+ *     nj_request_set_cache_policy, nj_request_set_cache_partition, nj_config_set_login_cookies, nj_request_on_refresh,
+ *     nj_client_cache_get, nj_client_cache_put, nj_cache_remove, nj_cache_remove_prefix, nj_cache_clear,
+ *     nj_cache_flush, nj_cache_statistics
  *
  *   nj_catalog: the endpoints of an API, by name
  *     nj_catalog_new, nj_catalog_load_file, nj_client_load_catalog, nj_client_catalog, nj_catalog_free,
@@ -481,6 +496,14 @@ typedef enum nj_ip_family {
   NJ_IP_V6 = 6
 } nj_ip_family;
 
+/** The operation of an nj_store_request. */
+typedef enum nj_store_operation {
+  NJ_STORE_NONE = 0, /* nj_store_request_operation was called with NULL */
+  NJ_STORE_LOAD = 1,
+  NJ_STORE_SAVE = 2,
+  NJ_STORE_DELETE = 3
+} nj_store_operation;
+
 /** The kinds of challenges. */
 typedef enum nj_challenge_type {
   NJ_CHALLENGE_NONE = 0,               /* the value of a NULL handle */
@@ -537,6 +560,8 @@ typedef struct nj_message nj_message;                       /* borrowed: a messa
 typedef struct nj_script_call nj_script_call;               /* borrowed: a script's call of a host function */
 typedef struct nj_token_request nj_token_request;           /* a decision request for a token */
 typedef struct nj_challenge nj_challenge;                   /* a decision request for the challenge of a server */
+typedef struct nj_address_request nj_address_request;       /* a decision request for the addresses of a host */
+typedef struct nj_store_request nj_store_request;           /* a decision request for the record of a login */
 
 /** Frees a text whose comment says that the caller frees it with nj_text_free. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
@@ -1099,6 +1124,60 @@ NJ_API nj_status nj_config_set_address_filter(nj_config *config, const char *con
                                               bool allow_proxies);
 
 /**
+ * Decides about the addresses of a host to which the client is about to open a connection. Responds at once with
+ * nj_address_request_respond or nj_address_request_fail, or keeps the request with nj_address_request_retain and responds
+ * later, from any thread. If the last owner releases the request without a response, the waiting calls fail as after
+ * nj_address_request_fail.
+ *
+ * Runs inside the first nj_queue_poll or blocking function that runs for one of the calls that wait for the connection.
+ * Requests that the client sends itself, such as token requests and the refresh of cached responses, belong to no call.
+ * For them, the callback runs in nj_queue_poll of the queue that was set together with it, or inside nj_queue_poll or a
+ * blocking function that runs for any call or operation of the client that is in flight. If there is neither, the request
+ * fails with NJ_INVALID_REQUEST.
+ *
+ * While a call waits, its total and its connect timeout run (nj_config_set_connect_timeout). They also end the wait with
+ * NJ_TIMEOUT if no thread polls the queues, or if a queue has been freed. Retries call the callback again.
+ *
+ * @param request borrowed until the callback returns
+ */
+typedef void (*nj_address_fn)(void *context, nj_address_request *request);
+
+/**
+ * Sets a callback that resolves the names of servers and proxies in place of the system. nj_address_request_count is
+ * 0, and the callback responds with the addresses of nj_address_request_host. The client caches them for 60 seconds,
+ * or until a connection fails or the network changes. The callback is not called for addresses, entries of
+ * nj_config_set_resolve, unix sockets, and names that a proxy resolves. One request serves all connections to the same
+ * origin that wait for the name. An empty response and nj_address_request_fail fail the calls with NJ_DNS.
+ *
+ * @param queue   for requests that belong to no call (nj_address_fn); the clients keep it alive. NULL: none. Ignored if
+ *                `resolve` is NULL.
+ * @param resolve NULL, the default: the system resolves names
+ * @param context passed to `resolve` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_config_set_resolver(nj_config *config, nj_queue *queue, nj_address_fn resolve, void *context);
+
+/**
+ * Sets a callback that decides for each connection to which addresses of its server it may be opened, after the name is
+ * resolved and the rules of nj_config_set_address_filter have been applied. It responds with those addresses of the
+ * request that it allows. An empty response and nj_address_request_fail fail the calls with NJ_INVALID_REQUEST, which is
+ * not retried.
+ *
+ * The callback belongs to the address filter: without nj_config_set_address_filter, the filter has no rules.
+ * Therefore, it is not called for the addresses of proxies, requests to unix sockets fail, and requests to names
+ * through a proxy that resolves them fail unless `allow_proxies` is true: nj_config_set_address_filter(config, (const
+ * char *[]){NULL}, NULL, true). It is called for an address in a URL, also if a proxy connects to it. It is not called
+ * for later requests on an open connection.
+ *
+ * @param queue   for requests that belong to no call (nj_address_fn); the clients keep it alive. NULL: none. Ignored if
+ *                `decide` is NULL.
+ * @param decide  NULL, the default: all addresses that the rules allow
+ * @param context passed to `decide` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_config_set_on_addresses(nj_config *config, nj_queue *queue, nj_address_fn decide, void *context);
+
+/**
  * Sets whether calls to http and ws URLs fail with NJ_INVALID_REQUEST before a connection is opened, also for redirects,
  * pages, catalogs and logins. False by default. Proxies and unix sockets are not affected.
  *
@@ -1518,6 +1597,14 @@ NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, cons
  */
 NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, const char *name, const char *value);
 
+/**
+ * Sets the partition of the cache for this call, in place of nj_request_set_cache_partition.
+ *
+ * @param partition copied; NULL: none
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_prepared_request_set_cache_partition(nj_prepared_request *request, const char *partition);
+
 /* ==================================================================================================================
  * Authentication
  *
@@ -1596,9 +1683,10 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *
  *   member           default     meaning
  *   ---------------  ----------  ------------------------------------------------------------------------------------
- *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", or an object of file, sqlite
- *                                or keyring, and account. In a file or a database, key_file (a path) or key_env (an
- *                                environment variable) names the key that encrypts the token (AES-GCM)
+ *   store            "memory"    "memory", "file:PATH", "sqlite:PATH", "keyring:SERVICE", "host:KEY"
+ *                                (nj_config_set_token_store), or an object of file, sqlite or keyring, and account. In a
+ *                                file or a database, key_file (a path) or key_env (an environment variable) names the
+ *                                key that encrypts the token (AES-GCM)
  *   access_token,    none        the first token, if the store has none
  *   refresh_token,
  *   expires_in
@@ -1635,6 +1723,47 @@ NJ_API nj_status nj_config_set_api_key_cookie(nj_config *config, const char *nam
  *         NJ_STORAGE if a key_file of a store cannot be read. On failure the credentials have not changed.
  */
 NJ_API nj_status nj_config_set_auth_json(nj_config *config, const char *json, size_t length, nj_error **out_error);
+
+/**
+ * Loads, saves or deletes the record of a login in a store of the program, such as the keychain of the operating system.
+ * nj_store_request_key is the KEY of "host:KEY".
+ *
+ *   operation        response
+ *   ---------------  ------------------------------------------------------------------------------------------------
+ *   NJ_STORE_LOAD    the bytes of the last save of this key; NULL if there are none
+ *   NJ_STORE_SAVE    NULL, after nj_store_request_record has been stored permanently in place of the earlier record
+ *   NJ_STORE_DELETE  NULL, after the record has been deleted, also if there was none. Requested by a logout.
+ *
+ * Responds at once with nj_store_request_respond or nj_store_request_fail, or keeps the request with
+ * nj_store_request_retain and responds later, from any thread. If the last owner releases the request without a
+ * response, the operation fails. A failed operation has the same effect as with other stores
+ * (nj_config_set_auth_json): a token that could not be saved is used and saved later; a login or logout that could not
+ * be saved fails with NJ_STORAGE.
+ *
+ * Runs inside the first nj_queue_poll or blocking function that runs for a call or operation of the client, and in
+ * nj_queue_poll of the queue of nj_config_set_token_store. Without a response within 30 seconds, also because no thread
+ * polls, the operation fails. Meanwhile, the timeouts of waiting calls run. nj_client_free waits up to 15 seconds for a
+ * save in progress, but does not run the callback: free the client after its calls and logins have ended.
+ *
+ * @param request borrowed until the callback returns
+ */
+typedef void (*nj_store_fn)(void *context, nj_store_request *request);
+
+/**
+ * Sets the callback of the stores "host:KEY" of logins. The records are opaque, have at most 1 MiB and contain the tokens
+ * in plain text, so the program must protect them. The clients of the configuration take turns and share the logins, so
+ * that one refresh serves all. Other configurations and processes must not use the same records at the same time. After a
+ * logout, the record is deleted. A client that is created later then uses the access_token and refresh_token of its
+ * configuration again.
+ *
+ * @param queue   a further queue on which `access` is called, for work without a call or operation in flight, such as
+ *                nj_client_set_token; the clients keep it alive. NULL: none; this work then waits for the next call or
+ *                operation of the client. Ignored if `access` is NULL.
+ * @param access  NULL, the default: nj_client_new fails with NJ_INVALID_ARGUMENT if a login has a store "host:KEY"
+ * @param context passed to `access` unchanged; must stay valid until the clients and the queue are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
+ */
+NJ_API nj_status nj_config_set_token_store(nj_config *config, nj_queue *queue, nj_store_fn access, void *context);
 
 /**
  * Provides a token. Called when a call needs a token and the client has none, or its token expires soon or was
@@ -1722,6 +1851,53 @@ NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char 
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
  */
 NJ_API nj_status nj_token_request_fail(nj_token_request *request, bool ends_login, const char *message);
+
+/* ==================================================================================================================
+ * nj_store_request: a decision request for the record of a login
+ *
+ *   Borrowed by  nj_store_fn; nj_store_request_retain adds a reference
+ *   Released by  nj_store_request_release, once for each nj_store_request_retain
+ *   Threads      any
+ * ================================================================================================================== */
+
+/** Adds a reference, so that the caller can respond after the callback has returned. NULL if `request` is NULL. */
+NJ_API nj_store_request *nj_store_request_retain(nj_store_request *request);
+
+/**
+ * Releases one reference. If it is the last one and the request has no response, the operation fails. NULL is ignored.
+ */
+NJ_API void nj_store_request_release(nj_store_request *request);
+
+/** Returns the operation. NJ_STORE_NONE if `request` is NULL. */
+NJ_API nj_store_operation nj_store_request_operation(const nj_store_request *request);
+
+/** Returns the key of the record. NULL if `request` is NULL. */
+NJ_API const char *nj_store_request_key(const nj_store_request *request);
+
+/**
+ * Returns the record of NJ_STORE_SAVE. It contains tokens. NULL for other operations and if `request` is NULL.
+ *
+ * @param out_length receives the number of bytes, 0 if there is no record; may be NULL
+ */
+NJ_API const void *nj_store_request_record(const nj_store_request *request, size_t *out_length);
+
+/**
+ * Reports the success of the operation.
+ *
+ * @param record the record of NJ_STORE_LOAD; copied. NULL: there is none. NULL for the other operations.
+ * @param length bytes of `record`, at most 1 MiB
+ * @return NJ_OK, also if nothing waits any more; NJ_INVALID_ARGUMENT for a record of another operation than NJ_STORE_LOAD
+ *         or a length out of range (the request stays pending), and for a request that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_store_request_respond(nj_store_request *request, const void *record, size_t length);
+
+/**
+ * Reports that the operation has failed.
+ *
+ * @param message for the developer, in errors and in the log; must not contain secrets; NULL: none
+ * @return NJ_OK, also if nothing waits any more; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_store_request_fail(nj_store_request *request, const char *message);
 
 /* ==================================================================================================================
  * nj_challenge: a decision request for the challenge of a server
@@ -1865,6 +2041,62 @@ NJ_API nj_status nj_challenge_use_certificate_pkcs12(nj_challenge *challenge, co
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a challenge that already has a response; NJ_FORKED
  */
 NJ_API nj_status nj_challenge_cancel(nj_challenge *challenge, const char *message);
+
+/* ==================================================================================================================
+ * nj_address_request: a decision request for the addresses of a host
+ *
+ *   Borrowed by  nj_address_fn; nj_address_request_retain adds a reference
+ *   Released by  nj_address_request_release, once for each nj_address_request_retain
+ *   Threads      any
+ * ================================================================================================================== */
+
+/** Adds a reference, so that the caller can respond after the callback has returned. NULL if `request` is NULL. */
+NJ_API nj_address_request *nj_address_request_retain(nj_address_request *request);
+
+/**
+ * Releases one reference. If it is the last one and the request has no response, the waiting calls fail. NULL is
+ * ignored.
+ */
+NJ_API void nj_address_request_release(nj_address_request *request);
+
+/** Returns the name or the address of the server or proxy. NULL if `request` is NULL. */
+NJ_API const char *nj_address_request_host(const nj_address_request *request);
+
+/** Returns the port of the server or proxy. 0 if `request` is NULL. */
+NJ_API int nj_address_request_port(const nj_address_request *request);
+
+/** Reports whether the host is a proxy. False if `request` is NULL. */
+NJ_API bool nj_address_request_is_proxy(const nj_address_request *request);
+
+/**
+ * Returns the number of addresses among which the callback of nj_config_set_on_addresses decides, 1 to 64; a host's
+ * further addresses are not used. 0 for the callback of nj_config_set_resolver, and if `request` is NULL.
+ */
+NJ_API size_t nj_address_request_count(const nj_address_request *request);
+
+/** Returns an address such as "192.0.2.1" or "2001:db8::1". NULL if `request` is NULL or `index` is out of range. */
+NJ_API const char *nj_address_request_at(const nj_address_request *request, size_t index);
+
+/**
+ * Responds with the addresses to which connections may be opened, in order of preference. IPv6 and IPv4 addresses are
+ * tried alternately (RFC 8305).
+ *
+ * @param addresses 0 to 64 IPv4 or IPv6 addresses, a list that ends with NULL; copied. In a request of
+ *                  nj_config_set_on_addresses, addresses of the request.
+ * @return NJ_OK, also if no call waits any more; NJ_INVALID_ARGUMENT for more than 64 addresses, for a text that is not
+ *         an address, and for an address that is not one of the request (the request stays pending), and for a request
+ *         that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_address_request_respond(nj_address_request *request, const char *const *addresses);
+
+/**
+ * Fails the waiting calls: with NJ_DNS in a request of nj_config_set_resolver, and with NJ_INVALID_REQUEST in one of
+ * nj_config_set_on_addresses.
+ *
+ * @param message for the developer, in the errors of the calls; NULL: none
+ * @return NJ_OK, also if no call waits any more; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_address_request_fail(nj_address_request *request, const char *message);
 
 /* ==================================================================================================================
  * Retries
@@ -2815,6 +3047,7 @@ NJ_API double nj_request_total_timeout(const nj_request *request);
  *   idempotent                            true or false: nj_request_set_idempotent
  *   cache                                 "protocol", "reload", "revalidate", "cache_else_load", "cache_only",
  *                                         "offline_first"; false: NJ_CACHE_OFF; true: the client's policy
+ *   cache_partition                       a text: nj_request_set_cache_partition
  *   limit_group                           a name
  *   invalidates                           a list of tags: nj_request_set_invalidates
  *
@@ -3835,6 +4068,18 @@ typedef enum nj_cache_policy {
  */
 NJ_API nj_status nj_config_set_cache_policy(nj_config *config, nj_cache_policy policy);
 NJ_API nj_status nj_request_set_cache_policy(nj_request *request, nj_cache_policy policy);
+
+/**
+ * Sets the partition of the cache, such as the name of a tenant. Calls with different partitions never share a cached
+ * response or an exchange (nj_request_set_coalesce), even if their URLs and credentials are equal. Removals by URL,
+ * origin or tag concern all partitions. The text is not sent and not stored; the cache stores a hash. To set the
+ * partition of each call by a callback, call nj_prepared_request_set_cache_partition in the hook of
+ * nj_config_on_request.
+ *
+ * @param partition copied; an empty text is a partition. NULL, the default: calls with equal credentials share responses.
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_request_set_cache_partition(nj_request *request, const char *partition);
 
 /**
  * Sets the cookies that identify a login. The cache stores the responses of each login separately, so that one login

@@ -91,6 +91,13 @@ public func nj_config_set_login_cookies(
     }
 }
 
+@_cdecl("nj_request_set_cache_partition") @implementation
+public func nj_request_set_cache_partition(_ request: OpaquePointer?, _ partition: UnsafePointer<CChar>?) -> nj_status {
+    changeRequest(request) { box throws(NightjarError) in
+        box.request.cachePartition = try optional(partition, "partition")
+    }
+}
+
 @_cdecl("nj_request_set_cache_policy") @implementation
 public func nj_request_set_cache_policy(_ request: OpaquePointer?, _ policy: nj_cache_policy) -> nj_status {
     changeRequest(request) { box throws(NightjarError) in

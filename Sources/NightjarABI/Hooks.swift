@@ -95,6 +95,16 @@ public func nj_prepared_request_set_header(
     }
 }
 
+@_cdecl("nj_prepared_request_set_cache_partition") @implementation
+public func nj_prepared_request_set_cache_partition(
+    _ request: OpaquePointer?, _ partition: UnsafePointer<CChar>?
+) -> nj_status {
+    setting { () throws(NightjarError) in
+        let box = try required(Handle<PreparedRequestBox>.borrow(request), "request")
+        box.request.cachePartition = try optional(partition, "partition")
+    }
+}
+
 @_cdecl("nj_proposed_redirect_status") @implementation
 public func nj_proposed_redirect_status(_ redirect: OpaquePointer?) -> Int32 {
     Handle<RedirectBox>.borrow(redirect)?.status ?? 0

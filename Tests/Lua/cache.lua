@@ -42,6 +42,24 @@ testing.test("a fresh response is returned without the server, a stale response 
   t:equal(res.attempts, 1)
 end)
 
+testing.test("calls with different partitions share no responses", function(t)
+  local a = name "a"
+  for round = 1, 2 do
+    for _, partition in ipairs { "one", "two" } do
+      t:equal(api:get(a, { query = fresh, cache_partition = partition }).source, round == 1 and "network" or "cache")
+    end
+  end
+  t:equal(api:get(a, { query = fresh }).source, "network")
+  local tenant = "two"
+  local hooked <close> = nightjar.client { base_url = origin, cache = true, before = function(request)
+    request.cache_partition = tenant
+  end }
+  t:equal(hooked:get(a, { query = fresh }).source, "network")
+  t:equal(hooked:get(a, { query = fresh }).source, "cache")
+  tenant = "three"
+  t:equal(hooked:get(a, { query = fresh }).source, "network")
+end)
+
 testing.test("a call and a client can have a cache policy", function(t)
   local a = name "a"
   for _, query in ipairs { fresh, stale } do api:get(a, { query = query }) end

@@ -218,6 +218,16 @@ import Testing
         }
     }
 
+    @Test func sandboxChoosesNoCachePartition() throws {
+        let client = try Client()
+        for function in ["get", "delete"] {
+            let message = try failure(
+                of: "require('nightjar').client():\(function)('http://127.0.0.1:1/', { cache_partition = 'x' })",
+                sandboxed: true, client: client)
+            #expect(message?.contains("\(function): cache_partition is not available in a sandbox") == true)
+        }
+    }
+
     @Test func sandboxTransfersNoFiles() throws {
         let client = try Client()
         for name in ["download", "start_download", "upload", "start_upload", "remove_transfer"] {

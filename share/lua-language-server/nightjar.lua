@@ -975,6 +975,7 @@ function client:close() end
 ---@field redirect? nightjar.redirect_options|boolean|integer Whether redirects are followed, and how many. Default: the client's.
 ---@field cookies? boolean false: cookies are neither sent nor stored. Default: true.
 ---@field cache? boolean|string protocol, reload, revalidate, cache_else_load, cache_only or offline_first; false: without the cache. Default: the client's.
+---@field cache_partition? string The partition of the cache, such as a tenant. Calls with different partitions share no responses. Not in a sandbox. Default: none.
 ---@field coalesce? boolean Whether the call may share an exchange with identical calls. Default: the client's.
 ---@field limit_group? string The group whose limits apply instead of those of the origin. Default: none.
 ---@field invalidates? string[] Tags: a successful write invalidates the resources with them, as api:invalidate does. Default: none.

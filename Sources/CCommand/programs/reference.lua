@@ -978,6 +978,8 @@ return {
       { "cookies", "boolean", "false: cookies are neither sent nor stored.", default = "true" },
       { "cache", "boolean|string",
         "protocol, reload, revalidate, cache_else_load, cache_only or offline_first; false: without the cache.", default = "the client's" },
+      { "cache_partition", "string",
+        "The partition of the cache, such as a tenant. Calls with different partitions share no responses. Not in a sandbox.", default = "none" },
       { "coalesce", "boolean", "Whether the call may share an exchange with identical calls.", default = "the client's" },
       { "limit_group", "string", "The group whose limits apply instead of those of the origin.", default = "none" },
       { "invalidates", "string[]", "Tags: a successful write invalidates the resources with them, as api:invalidate does.", default = "none" },

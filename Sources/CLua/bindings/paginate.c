@@ -20,7 +20,7 @@ enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 /* The options of a call that a list supports. */
 static const char *const call_options[] = {
     "query", "headers", "params", "method", "json", "form", "timeout", "expect", "redirect", "cookies", "auth", "retry",
-    "idempotency_key", "idempotent", "decompress", "max_body", "compress", "schema", "coalesce", "allow_body_on_get", "cache",
+    "idempotency_key", "idempotent", "decompress", "max_body", "compress", "schema", "coalesce", "allow_body_on_get", "cache", "cache_partition",
     "limit_group", "invalidates", "endpoint", "arguments", "graphql", NULL};
 
 /* The start of a list and its limits. */

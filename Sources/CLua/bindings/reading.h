@@ -15,7 +15,7 @@ typedef struct njl_reading {
   lua_State *L;
   const char *function; /* "get" */
   const char *option;   /* "query" */
-  bool reads_files;     /* files may be sent; false in a sandbox */
+  bool reads_files;     /* files may be sent, and a cache partition chosen; false in a sandbox */
   int anchors;          /* stack index of a table that keeps intermediate values alive */
 } njl_reading;
 

@@ -47,7 +47,7 @@ static const char *const names[] = {
     "decompress", "max_body", "compress",
     "expect_continue", "schema", "retry",    "allow_body_on_get", "coalesce",   "auth",            "idempotency_key",
     "idempotent",
-    "limit_group", "invalidates", "cache",   "respect_retry_after", "wait_for_connectivity", "allow_metered", "allow_constrained",
+    "limit_group", "invalidates", "cache", "cache_partition", "respect_retry_after", "wait_for_connectivity", "allow_metered", "allow_constrained",
     "graphql",
     NULL};
 
@@ -250,7 +250,12 @@ static void read_rare(njl_reading *r, int options, uint64_t present, njl_request
   if (present >> RARE == 0) return;
   lua_newtable(L);
   for (int option = RARE; names[option] != NULL; option++) {
-    if (push_option(r, options, present, option)) lua_setfield(L, -2, names[option]);
+    if (!push_option(r, options, present, option)) continue;
+    /* A sandboxed script could otherwise read what the host's cache holds for others. */
+    if (!r->reads_files && strcmp(names[option], "cache_partition") == 0) {
+      luaL_error(L, "%s: cache_partition is not available in a sandbox", r->function);
+    }
+    lua_setfield(L, -2, names[option]);
   }
   njl_json_encode(L, -1, r->function);
   request->rare.data = lua_tolstring(L, -1, &request->rare.length);

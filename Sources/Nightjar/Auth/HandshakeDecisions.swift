@@ -17,22 +17,20 @@ final class HandshakeDecisions: @unchecked Sendable {
 
     /// Requests the decision about a connection that the call waits for.
     ///
-    /// - Returns: False if the call must not decide: after a redirect to another origin, a client certificate is sent
-    ///   only if it is configured.
+    /// - Returns: False if the decision is not about a handshake, or if the call must not decide: after a redirect to
+    ///   another origin, a client certificate is sent only if it is configured.
     func request(_ challenge: ConnectionChallenge, for call: Call) -> Bool {
+        guard let kind = Authentication.Challenge.Kind(challenge.subject) else { return false }
         if call.credentialsAreDropped, case .clientCertificate = challenge.subject { return false }
-        let request = challenge.request as? Request ?? begin(challenge, on: call.loop)
+        let request = challenge.request as? Request ?? begin(challenge, kind, on: call.loop)
         request.calls.append(call)
         request.pending.post(for: call)
         return true
     }
 
-    private func begin(_ challenge: ConnectionChallenge, on loop: ClientLoop) -> Request {
-        let kind: Authentication.Challenge.Kind =
-            switch challenge.subject {
-            case .clientCertificate(let authorities): .clientCertificate(authorities: authorities)
-            case .serverTrust(let chain): .serverTrust(chain: chain)
-            }
+    private func begin(
+        _ challenge: ConnectionChallenge, _ kind: Authentication.Challenge.Kind, on loop: ClientLoop
+    ) -> Request {
         let details = Authentication.Challenge.Details(
             kind: kind, host: challenge.host, port: challenge.port, isProxy: challenge.isProxy)
         let decide = OnLoop<Authentication.Challenge.Response> { [self] response in
@@ -65,6 +63,17 @@ final class HandshakeDecisions: @unchecked Sendable {
                 case .failure(let error): finish.body(.fail(error))
                 }
             }
+        }
+    }
+}
+
+extension Authentication.Challenge.Kind {
+    /// Creates the kind of a decision. Nil if the decision is not about a TLS handshake.
+    fileprivate init?(_ subject: ConnectionChallenge.Subject) {
+        switch subject {
+        case .clientCertificate(let authorities): self = .clientCertificate(authorities: authorities)
+        case .serverTrust(let chain): self = .serverTrust(chain: chain)
+        case .name, .addresses: return nil
         }
     }
 }

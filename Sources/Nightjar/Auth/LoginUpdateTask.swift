@@ -1,8 +1,8 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// Carries out one ``LoginUpdate``: reads and writes the store (on a worker thread, unless the store is in memory), and
-/// sends the token request. Used on the loop.
+/// Carries out one ``LoginUpdate``: reads and writes the store (on a worker thread, unless the store is in memory or
+/// belongs to the host), and sends the token request. Used on the loop.
 ///
 /// Timeouts and cancellations of callers do not apply, because cancelling between the token request and the save would
 /// lose the login.
@@ -68,7 +68,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     // MARK: The store
 
     private func load() {
-        run({ store throws(NightjarError) in try store.load() }) { [self] result in
+        let loaded: (Result<StoredLogin?, NightjarError>) -> Void = { [self] result in
             switch result {
             case .success(let stored): perform(decisions.loaded(stored, at: WallClock.now(), using: &random))
             case .failure(let error):
@@ -76,6 +76,8 @@ final class LoginUpdateTask: @unchecked Sendable {
                 perform(decisions.loadFailed())
             }
         }
+        if let host = store as? HostTokenStore { return host.load(on: loop, then: loaded) }
+        run({ store throws(NightjarError) in try store.load() }, then: loaded)
     }
 
     /// Takes the lock for a token request. The lock is polled, so that no thread of this process blocks while another
@@ -110,7 +112,7 @@ final class LoginUpdateTask: @unchecked Sendable {
     /// Saves the login. A critical save is retried, because otherwise a login, a logout or the only usable token may be
     /// lost.
     private func save(_ login: StoredLogin, _ version: LoginVersion?, _ isCritical: Bool, tries: Int) {
-        run({ store throws(NightjarError) in try store.save(login, replacing: version) }) { [self] result in
+        let saved: (Result<Bool, NightjarError>) -> Void = { [self] result in
             switch result {
             case .success(true): perform(decisions.saved(at: WallClock.now(), using: &random))
             case .success(false): perform(decisions.conflicted(afterFailure: tries > 1))
@@ -124,15 +126,17 @@ final class LoginUpdateTask: @unchecked Sendable {
                 loop.after(LoginUpdateTask.saveInterval * tries) { again.body(()) }
             }
         }
+        if let host = store as? HostTokenStore { return host.save(login, replacing: version, on: loop, then: saved) }
+        run({ store throws(NightjarError) in try store.save(login, replacing: version) }, then: saved)
     }
 
-    /// Runs `work` on a worker thread, or directly if the store is in memory.
+    /// Runs `work` on a worker thread, or directly if it does not block.
     private func run<Value: Sendable>(
         _ work: @escaping @Sendable (any TokenStore) throws(NightjarError) -> Value,
         then next: @escaping (Result<Value, NightjarError>) -> Void
     ) {
         let store = store
-        if store is MemoryTokenStore {
+        if store is MemoryTokenStore || store is HostTokenStore {
             return next(Result { () throws(NightjarError) in try work(store) })
         }
         let after = OnLoop(next)

@@ -11,7 +11,7 @@ struct PendingChallenge {
         decided: @escaping @Sendable (Authentication.Challenge.Response) -> Void
     ) {
         self.details = details
-        decision = PendingDecision(on: loop, runsOnLoop: handler.runsOnLoop) { [loop] in
+        decision = PendingDecision(on: loop, at: handler.runsOnLoop ? .loop : .queues) { [loop] in
             handler.decide(
                 Authentication.Challenge(details) { response in
                     loop.submit(.run { decided(response) })

@@ -31,7 +31,7 @@ extension Call: ExchangeReceiver {
     func exchangeReceived(informational: ResponseHead) { task.handlers.interim?(informational, request.url) }
 
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
-        loop.decideHandshake?(challenge, self) ?? false
+        loop.decideConnection?(challenge, self) ?? false
     }
 
     func exchangeReceived(head received: consuming ResponseHead) {

@@ -45,6 +45,12 @@ extension CallHooks {
         /// of the jar, the credentials of logins and the conditional fields of the cache.
         public var headers: Headers { prepared.fields }
 
+        /// The cache partition of the call; see ``Nightjar/Request/cachePartition``.
+        public var cachePartition: String? {
+            get { prepared.cachePartition }
+            set { prepared = prepared.withCachePartition(newValue) }
+        }
+
         /// Replaces all header fields named `name`. A nil value removes them.
         ///
         /// - Throws: `invalid_request` if the value is invalid or the field must not be set by callers.

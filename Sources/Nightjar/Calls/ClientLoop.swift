@@ -34,9 +34,9 @@ final class ClientLoop: @unchecked Sendable {
     var components: [any LoopComponent] = []
     /// The receivers of the steps of calls. Set before the first call.
     var stepReceivers: [any StepReceiver] = []
-    /// Requests the caller's decision about a TLS handshake that a call waits for. Returns false if the call must not
-    /// decide. Nil: handshakes wait for no decisions. Set before the first call.
-    var decideHandshake: ((ConnectionChallenge, Call) -> Bool)?
+    /// Requests the caller's decision about a connection that a call waits for. Returns false if the call must not
+    /// decide. Nil: connections wait for no decisions. Set before the first call.
+    var decideConnection: ((ConnectionChallenge, Call) -> Bool)?
     private(set) var isClosing = false
     private(set) var hasShutDown = false
     /// Whether the client was closed on the loop. The loop then releases its thread itself.
@@ -52,6 +52,8 @@ final class ClientLoop: @unchecked Sendable {
     let checkers: WorkerThreads
     private var spareInbox: [Message] = []
     private(set) var calls: [Call] = []
+    /// The decisions that any call or operation of the client may run, also a later one.
+    var openDecisions: [PendingDecision] = []
     var operations = OperationRegistry()
     /// Callbacks of pending work other than calls. Called when the client is closed.
     private var listeners: [ObjectIdentifier: () -> Void] = [:]
@@ -246,6 +248,7 @@ final class ClientLoop: @unchecked Sendable {
         transferWorkers.shutDown()
         checkers.shutDown()
         for component in components { component.shutDown() }
+        openDecisions = []  // They may refer to the loop.
         for timer in timers.values { timer.cancel() }
         timers = [:]
         gate.close()
@@ -277,6 +280,7 @@ final class ClientLoop: @unchecked Sendable {
         call.place = calls.count
         calls.append(call)
         call.reportStart()
+        if !openDecisions.isEmpty { postOpenDecisions(to: call.task.decisionQueue) }
     }
 
     /// Sends a token request as an internal call. The response may have any status.

@@ -29,7 +29,10 @@ struct OperationRegistry {
 
 extension ClientLoop {
     /// Registers an operation until ``forget(_:)``.
-    func take(_ operation: ClientOperation) { operations.add(operation) }
+    func take(_ operation: ClientOperation) {
+        operations.add(operation)
+        if !openDecisions.isEmpty { postOpenDecisions(to: operation.queue) }
+    }
 
     func forget(_ operation: ClientOperation) {
         operations.remove(operation)

@@ -117,6 +117,8 @@ public final class Client: Sendable {
         configuration.transport.tls.requestsDecisions = requestsPassword
         let stepObservers = configuration.observers.filter(\.observesSteps)
         configuration.transport.reportsSteps = !stepObservers.isEmpty
+        configuration.transport.requestsNames = configuration.resolver != nil
+        configuration.transport.requestsAddresses = configuration.onAddresses != nil
         redirect = configuration.redirect
         limitGroups = configuration.limitGroups.names
         retry = configuration.retry
@@ -153,8 +155,7 @@ public final class Client: Sendable {
             network?.observeKeyLog { [weak loop] event in loop?.note(event) }
             limit = chain.limit
             requestPassword = chain.requestPassword
-            let decisions = configuration.onChallenge.map(HandshakeDecisions.init)
-            loop.decideHandshake = decisions.map { decisions in { decisions.request($0, for: $1) } }
+            loop.decideConnection = configuration.connectionDecisions
             for login in logins {
                 let issuer = try login.tokenLogin?.issuer(anonymousTemplate)
                 sessions.add(login.tokenLogin, issuer, responses: chain.cache, on: loop)

@@ -49,9 +49,9 @@ extension Configuration {
         case .schemes(let schemes):
             schemes.names.compactMap { scheme in
                 guard let auth = schemes[scheme], auth.changes else { return nil }
-                return Login(scheme: scheme, auth: withHooks(auth))
+                return Login(scheme: scheme, auth: complete(auth))
             }
-        case let auth?: auth.changes ? [Login(scheme: nil, auth: withHooks(auth))] : []
+        case let auth?: auth.changes ? [Login(scheme: nil, auth: complete(auth))] : []
         case nil: []
         }
     }
@@ -59,9 +59,11 @@ extension Configuration {
     /// Whether ``auth`` has a login, or may have one after the OpenAPI document has been read.
     public var mayHaveLogin: Bool { schemeAuth != nil || logins.contains { $0.tokenLogin != nil } }
 
-    private func withHooks(_ auth: Authentication) -> Authentication {
-        guard case .login(var login) = auth, login.onLoginRequired == nil else { return auth }
-        login.onLoginRequired = onLoginRequired
+    /// Returns the credentials with the client's hook and with the host's token store.
+    private func complete(_ auth: Authentication) -> Authentication {
+        guard case .login(var login) = auth else { return auth }
+        login.onLoginRequired = login.onLoginRequired ?? onLoginRequired
+        if let store = login.store as? HostTokenStore { login.store = store.bound(to: hostTokens) }
         return .login(login)
     }
 

@@ -34,6 +34,20 @@ public struct Configuration: Sendable {
     public var httpsOnly: HTTPSOnly?
     /// Connections, pooling, proxies, sockets and TLS trust.
     public var transport = TransportConfiguration()
+    /// Resolves the names of servers and proxies in place of the system. Nil: the system resolves names.
+    ///
+    /// The request has no ``TransportConfiguration/AddressRequest/addresses``; the callback responds with the addresses of
+    /// the host. The client caches them for 60 seconds, or until a connection fails or the network changes. The callback is
+    /// not called for addresses, entries of ``TransportConfiguration/resolve``, Unix sockets, and names that a proxy
+    /// resolves. While a call waits, its connect and total timeouts run.
+    public var resolver: TransportConfiguration.AddressCallback?
+    /// Decides for each connection to which addresses of its server it may be opened, after the name is resolved and
+    /// ``TransportConfiguration/addressFilter`` has been applied. Nil: all of them.
+    ///
+    /// The callback responds with those of ``TransportConfiguration/AddressRequest/addresses`` that it allows. It is not
+    /// called for the addresses of proxies. As with a filter, requests to Unix sockets, and to names that a proxy resolves,
+    /// fail. While a call waits, its connect and total timeouts run.
+    public var onAddresses: TransportConfiguration.AddressCallback?
     /// The networks that calls may use, and the time that calls wait for a network.
     public var connectivity = ConnectivitySettings()
     /// The network as the client that is created from this configuration sees it.
@@ -57,6 +71,8 @@ public struct Configuration: Sendable {
     /// Passwords and certificates are used again for later calls, in memory only, until the server rejects them or
     /// ``Client/logOut(scheme:clearingCookies:on:finished:)`` is called.
     public var onChallenge: Authentication.ChallengeHandler?
+    /// The callback of token stores that the host program implements; nil: none.
+    package var hostTokens: HostTokenStore.Access?
     /// Token providers by security scheme name. They replace the token source in ``auth``.
     public var tokenProviders: ExactDictionary<TokenProvider> = [:]
     /// How often and how soon failed attempts are retried. With a maximum of one attempt, nothing is retried.
@@ -237,9 +253,15 @@ extension Configuration {
         freshResponses = makeFreshResponses()
     }
 
-    /// - Throws: `invalid_argument` for an ephemeral client with a token store in a file.
+    /// - Throws: `invalid_argument` for an ephemeral client with a token store in a file, and for a host store without
+    ///   a callback.
     private func checkTokenStores() throws(NightjarError) {
         let stores = logins.compactMap { $0.tokenLogin?.store }
+        for case let store as HostTokenStore in stores where !store.isBound {
+            throw NightjarError(
+                .invalidArgument,
+                "the token \(store.name) has no callback; set it with nj_config_set_token_store, or use another store")
+        }
         guard isEphemeral, stores.contains(where: { $0 is FileTokenStore || $0 is SQLiteTokenStore }) else { return }
         throw NightjarError(
             .invalidArgument, "an ephemeral client writes nothing to disk, so it cannot have a token store in a file")

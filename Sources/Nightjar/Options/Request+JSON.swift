@@ -84,6 +84,9 @@ extension Request {
             Option(name: "cache") { value, path, request throws(NightjarError) in
                 try request.readCache(value, path)
             },
+            Option(name: "cache_partition") { value, path, request throws(NightjarError) in
+                request.cachePartition = try value.text(path)
+            },
             Option(name: "coalesce") { value, path, request throws(NightjarError) in
                 request.coalesces = try value.flag(path)
             },

@@ -1,14 +1,16 @@
 import NightjarHTTP
 import NightjarStorage
 
-/// The option `store` of a login: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`, or a table `{file= |
-/// sqlite= | keyring=, account=, key_file= | key_env=}`.
+/// The option `store` of a login: `"memory"`, `"file:PATH"`, `"sqlite:PATH"`, `"keyring:SERVICE"`,
+/// `"host:KEY"`, or a table `{file= | sqlite= | keyring=, account=, key_file= | key_env=}`.
 struct StoreChoice {
     private enum Place {
         case memory
         case file(String)
         case sqlite(String)
         case keyring(String)
+        /// A store that the program implements.
+        case host(String)
     }
 
     private var place = Place.memory
@@ -29,11 +31,12 @@ struct StoreChoice {
         case ("file", false): choice.place = .file(rest)
         case ("sqlite", false): choice.place = .sqlite(rest)
         case ("keyring", false): choice.place = .keyring(rest)
+        case ("host", false): choice.place = .host(rest)
         default:
             throw NightjarError(
                 .invalidArgument,
-                "option \(quoted(path)) is \(quoted(text)); it must be \"memory\", or \"file:\", \"sqlite:\" or "
-                    + "\"keyring:\" followed by a path or a name")
+                "option \(quoted(path)) is \(quoted(text)); it must be \"memory\", or \"file:\", \"sqlite:\", "
+                    + "\"keyring:\" or \"host:\" followed by a path or a name")
         }
         return choice
     }
@@ -81,6 +84,7 @@ struct StoreChoice {
                         + "itself; remove key_file and key_env")
             }
             return SecretServiceTokenStore(service: service, account: account ?? standard)
+        case .host(let key): return HostTokenStore(key: key)
         }
     }
 }

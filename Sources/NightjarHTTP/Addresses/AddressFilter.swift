@@ -48,6 +48,9 @@ public struct AddressFilter: Hashable, Sendable {
     /// Denies all addresses that are not public.
     public static let publicOnly = AddressFilter(denied: [.nonPublic], allowed: [], allowsProxies: false)
 
+    /// Denies no address.
+    package static let unrestricted = AddressFilter(denied: [], allowed: [], allowsProxies: false)
+
     private init(denied: [Rule], allowed: [Rule], allowsProxies: Bool) {
         self.denied = denied
         self.allowed = allowed

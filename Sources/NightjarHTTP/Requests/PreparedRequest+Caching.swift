@@ -1,5 +1,6 @@
 extension PreparedRequest {
-    /// Returns the names and values of fields that carry credentials or route the request. Empty if there are none.
+    /// Returns the names and values of fields that carry credentials or route the request, and the cache partition of the
+    /// caller. Empty if there are none.
     ///
     /// - Parameters:
     ///   - fields: the fields of this request.
@@ -24,7 +25,20 @@ extension PreparedRequest {
                 found.append(0)
             }
         }
+        if let cachePartition {
+            // A colon is not allowed in the name of a field.
+            found += Array(":partition\0".utf8)
+            found += cachePartition.utf8
+            found.append(0)
+        }
         return found
+    }
+
+    /// Returns a copy with another cache partition.
+    package func withCachePartition(_ partition: String?) -> PreparedRequest {
+        var values = values
+        values.cachePartition = partition
+        return PreparedRequest(values, wireHead: wireHead)
     }
 
     /// Returns true if a server may select its response by this field. Returns false for a Host field that equals the

@@ -21,6 +21,8 @@ public final class PreparedRequest: Sendable {
     /// The cookies of the call, as `name=value`, without the cookies of the jar. Empty if the caller has set the Cookie
     /// field. See ``CookieField``.
     public let ownCookies: [String]
+    /// The text of ``Request/cachePartition``.
+    public let cachePartition: String?
     /// The client's options for decoding the response. Nil if there are none.
     let decoding: SharedDecoding?
     /// Values that the cache has computed for this request.
@@ -83,6 +85,7 @@ public final class PreparedRequest: Sendable {
         wireHead = head
         fingerprint = Fingerprint.of(head)
         sensitive = template.sensitive
+        cachePartition = request.cachePartition
         decoding = template.decoding
     }
 
@@ -110,6 +113,7 @@ public final class PreparedRequest: Sendable {
         sensitive = values.sensitive
         decoding = values.decoding
         ownCookies = values.ownCookies
+        cachePartition = values.cachePartition
         self.wireHead = wireHead
         fingerprint = Fingerprint.of(wireHead)
     }
@@ -123,20 +127,21 @@ public final class PreparedRequest: Sendable {
         var expectsContinue: Bool
         var sensitive: [String]
         var ownCookies: [String]
+        var cachePartition: String?
         var decoding: SharedDecoding?
     }
 
     var values: Values {
         Values(
             method: method, url: url, body: body, isCompressed: isCompressed, expectsContinue: expectsContinue,
-            sensitive: sensitive, ownCookies: ownCookies, decoding: decoding)
+            sensitive: sensitive, ownCookies: ownCookies, cachePartition: cachePartition, decoding: decoding)
     }
 
-    /// Returns true if both requests are equal, byte by byte. Neither request may have a body.
+    /// Returns true if both requests are equal, byte by byte, and have the same cache partition. Neither request may have a body.
     public func isSame(as other: PreparedRequest) -> Bool {
         self === other
             || fingerprint == other.fingerprint && wireHead == other.wireHead && origin == other.origin
-                && ownCookies == other.ownCookies
+                && ownCookies == other.ownCookies && cachePartition.isExactly(other.cachePartition)
     }
 
     // MARK: Parts of the head

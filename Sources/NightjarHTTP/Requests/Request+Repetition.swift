@@ -76,6 +76,7 @@ public final class RepeatedRequest: Sendable {
             && one.schemes == other.schemes && one.security == other.security
             && one.usesCookies == other.usesCookies
             && one.usesCache == other.usesCache && one.cachePolicy == other.cachePolicy
+            && one.cachePartition.isExactly(other.cachePartition)
             && one.coalesces == other.coalesces && one.decompresses == other.decompresses
             && one.compresses == other.compresses && one.allowsBodyOnGet == other.allowsBodyOnGet
             && one.expectsContinue == other.expectsContinue && one.maximumBody == other.maximumBody

@@ -70,6 +70,10 @@ public struct Request: Sendable {
     public var cachePolicy: CachePolicy?
     /// If false, the call neither reads nor writes the client's cache.
     public var usesCache = true
+    /// The partition of the cache, such as the name of a tenant. Calls with different partitions never share a cached
+    /// response or an exchange, even if their credentials are equal. The text is not sent and not stored. Nil: calls with
+    /// equal credentials share responses.
+    public var cachePartition: String?
     /// True if a safe call may share the exchange of an equal call that is in flight. Nil uses the client's setting.
     /// Streamed responses are never shared.
     public var coalesces: Bool?

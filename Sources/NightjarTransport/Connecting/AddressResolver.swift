@@ -18,7 +18,7 @@ final class AddressResolver: @unchecked Sendable {
     /// The cached addresses by host and port, so that not every connection resolves the name again.
     private var cache: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
     /// The number of calls of ``forgetAll()``.
-    private var generation = 0
+    private(set) var generation = 0
 
     init(
         loop: any EventLoop, entries: ResolveEntries, lookUp: @escaping LookUp = AddressResolver.queryResolver
@@ -44,9 +44,19 @@ final class AddressResolver: @unchecked Sendable {
 
     // MARK: Lookups, on the loop
 
-    /// Returns whether the host's addresses are cached.
-    func isCached(_ host: String, _ port: Int) -> Bool {
-        cache["\(host):\(port)"].map { $0.until > .now() } ?? false
+    /// Returns the cached addresses of a host. Nil if there are none.
+    func cached(_ host: String, _ port: Int) -> [SocketAddress]? {
+        guard let entry = cache["\(host):\(port)"], entry.until > .now() else { return nil }
+        return entry.addresses
+    }
+
+    /// Caches the addresses of a host.
+    ///
+    /// - Parameter generation: The value of ``generation`` when the lookup began.
+    func store(_ addresses: [SocketAddress], of host: String, _ port: Int, since generation: Int) {
+        guard generation == self.generation else { return }
+        if cache.count >= AddressResolver.maximumCached { cache.removeAll() }
+        cache["\(host):\(port)"] = (addresses, .now() + AddressResolver.lifetime)
     }
 
     /// Removes a host from the cache. Called after a connection failed, because the addresses may have changed.
@@ -68,7 +78,7 @@ final class AddressResolver: @unchecked Sendable {
     func addresses(_ host: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
         if let known = known(host, port) { return loop.makeSucceededFuture(known) }
         let key = "\(host):\(port)"
-        if let entry = cache[key], entry.until > .now() { return loop.makeSucceededFuture(entry.addresses) }
+        if let cached = cached(host, port) { return loop.makeSucceededFuture(cached) }
         if let lookup = lookups[key] { return lookup.futureResult }
         let lookup = loop.makePromise(of: [SocketAddress].self)
         threads.run("looking up \(host)", failsAs: .connect) { [lookUp] () throws(NightjarError) in
@@ -83,9 +93,8 @@ final class AddressResolver: @unchecked Sendable {
         let generation = generation
         lookup.futureResult.assumeIsolated().whenComplete { result in
             self.lookups[key] = nil
-            guard case .success(let addresses) = result, generation == self.generation else { return }
-            if self.cache.count >= AddressResolver.maximumCached { self.cache.removeAll() }
-            self.cache[key] = (addresses, .now() + AddressResolver.lifetime)
+            guard case .success(let addresses) = result else { return }
+            self.store(addresses, of: host, port, since: generation)
         }
         return lookup.futureResult
     }

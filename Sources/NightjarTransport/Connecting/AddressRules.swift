@@ -11,7 +11,7 @@ struct AddressRules: Sendable {
 
     /// - Throws: `invalid_argument` if options contradict each other.
     init(_ configuration: TransportConfiguration) throws(NightjarError) {
-        filter = configuration.addressFilter
+        filter = configuration.addressFilter ?? (configuration.requestsAddresses ? .unrestricted : nil)
         guard filter == nil || configuration.unixSocket == nil else {
             throw NightjarError(
                 .invalidArgument,

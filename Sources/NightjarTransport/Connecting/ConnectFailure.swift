@@ -21,13 +21,35 @@ enum ConnectFailure {
             phase: .connect, code: ETIMEDOUT)
     }
 
-    /// Returns the error of a connection whose challenge was not decided in time.
-    static func undecided(_ origin: Origin, _ maximumWait: TimeAmount) -> NightjarError {
+    /// Returns the error of a connection that has waited too long for a decision of the caller.
+    ///
+    /// - Parameter callback: The name of the callback that decides.
+    static func undecided(
+        _ callback: String, phase: ErrorPhase, _ origin: Origin, _ maximumWait: TimeAmount
+    ) -> NightjarError {
         NightjarError(
             .timeout,
-            "connecting to \(origin.authority) timed out after \(seconds(maximumWait)): the challenge callback did not "
-                + "respond; respond earlier, or raise timeout.connect",
-            phase: .tls, code: ETIMEDOUT)
+            "connecting to \(origin.authority) timed out after \(seconds(maximumWait)): the \(callback) did not respond; "
+                + "respond earlier, or raise timeout.connect",
+            phase: phase, code: ETIMEDOUT)
+    }
+
+    /// Returns the error of a connection for which a callback cannot run.
+    static func withoutQueue(_ callback: String, phase: ErrorPhase, _ host: String) -> NightjarError {
+        NightjarError(
+            .invalidRequest,
+            "connecting to \(quoted(host)) failed: no queue can run the \(callback), because the request belongs to no "
+                + "call; set a queue together with the callback",
+            phase: phase)
+    }
+
+    /// Returns the error of a connection to a host whose addresses the caller denies.
+    static func denied(_ peer: Peer) -> NightjarError {
+        NightjarError(
+            .invalidRequest,
+            "connecting to \(peer.place) failed: the on_addresses callback allows none of its addresses; allow one, or use "
+                + "another host",
+            phase: .connect)
     }
 
     /// - Parameter error: The error of the connection attempt. Nil if the peer has closed the connection without an

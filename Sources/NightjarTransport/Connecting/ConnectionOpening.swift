@@ -16,13 +16,16 @@ struct ConnectionOpening {
     /// Whether data can be exchanged with the origin, or with the proxy that forwards requests.
     var isConnected: Bool { connected != nil }
 
+    /// The time since the start.
+    var elapsed: Duration { ConnectionOpening.length(began, .now()) }
+
     /// Records that data can be exchanged with the origin, or with the proxy that forwards requests.
     ///
-    /// - Parameter lookUp: The lookup of the connection's host; nil for an address.
+    /// - Parameter resolved: The time at which the lookup of the connection's host finished; nil if none was needed.
     /// - Returns: The time to connect, without the lookup.
-    mutating func connected(after lookUp: LookUpClock?, usesTLS: Bool) -> Duration {
+    mutating func connected(resolved: NIODeadline?, usesTLS: Bool) -> Duration {
         let now = NIODeadline.now()
-        resolved = lookUp?.resolvedAt
+        self.resolved = resolved
         connected = now
         self.usesTLS = usesTLS
         return ConnectionOpening.length(resolved ?? began, now)
@@ -64,7 +67,7 @@ final class LookUpClock: Resolver, @unchecked Sendable {
         self.resolver = resolver
         self.rules = rules
         self.peer = peer
-        isMeasured = resolver.known(peer.host, peer.port) == nil && !resolver.isCached(peer.host, peer.port)
+        isMeasured = resolver.known(peer.host, peer.port) == nil && resolver.cached(peer.host, peer.port) == nil
     }
 
     func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { query(.inet) }
@@ -86,6 +89,27 @@ final class LookUpClock: Resolver, @unchecked Sendable {
         return lookUp.flatMapThrowing { [rules, peer] addresses in
             try rules.permitted(addresses, of: peer).filter { $0.protocol == family }
         }
+    }
+}
+
+/// Provides addresses that are already known.
+final class FixedAddresses: Resolver, Sendable {
+    private let addresses: [SocketAddress]
+    private let loop: any EventLoop
+
+    init(_ addresses: [SocketAddress], on loop: any EventLoop) {
+        self.addresses = addresses
+        self.loop = loop
+    }
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { all(.inet) }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { all(.inet6) }
+
+    func cancelQueries() {}
+
+    private func all(_ family: NIOBSDSocket.ProtocolFamily) -> EventLoopFuture<[SocketAddress]> {
+        loop.makeSucceededFuture(addresses.filter { $0.protocol == family })
     }
 }
 

@@ -44,6 +44,10 @@ public struct TransportConfiguration: Sendable {
     public var lenientLineEndings = false
     /// Whether exchanges that wait for a connection receive the steps of opening the connection.
     package var reportsSteps = false
+    /// Whether connections wait for the caller's addresses of each name.
+    package var requestsNames = false
+    /// Whether connections wait for the caller's decision about the addresses of each host.
+    package var requestsAddresses = false
     /// The User-Agent field of a CONNECT request. Nil: the client's User-Agent, if any.
     public var userAgent: String?
 

@@ -9,12 +9,19 @@ extension ConnectionAttempt {
         switch host.route {
         case .socket(let socket): expect(bootstrap(bindsSocket: false).connect(unixDomainSocketPath: socket.path))
         case .tunnelled(let proxy) where proxy.kind == .socks5: lookUpOrigin()
-        case .direct, .forwarded, .tunnelled: open()
+        case .direct: open()
+        case .forwarded, .tunnelled: checkOrigin { [self] in open() }
         }
     }
 
     private func lookUpOrigin() {
         let origin = Peer(host.origin)
+        if decidesAddresses {
+            return findAddresses(of: origin, isConnectedByProxy: true) { [self] found in
+                addresses = found[...]
+                open()
+            }
+        }
         connector.resolver.addresses(origin.host, origin.port).assumeIsolated().whenComplete { [self] result in
             guard isPending else { return }
             do {
@@ -45,6 +52,7 @@ extension ConnectionAttempt {
     /// Opens a socket to the connected peer.
     private func open() {
         let peer = host.connectedPeer
+        if decidesAddresses { return findAddresses(of: peer) { [self] in open(peer, $0) } }
         let bootstrap = bootstrap(bindsSocket: true)
         do throws(NightjarError) {
             if let known = connector.resolver.known(peer.host, peer.port), known.count == 1 {
@@ -58,6 +66,20 @@ extension ConnectionAttempt {
         lookUp = clock
         clock.resolved = { [weak self] length in self?.report(.resolved(host: peer.host, length)) }
         let channel = bootstrap.resolver(clock).connect(host: peer.host, port: peer.port)
+        channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(peer.host, peer.port) }
+        expect(channel)
+    }
+
+    /// Opens a socket to one of these addresses.
+    private func open(_ peer: Peer, _ addresses: [SocketAddress]) {
+        let bootstrap = bootstrap(bindsSocket: true)
+        let channel =
+            if addresses.count == 1, let address = addresses.first {
+                bootstrap.connect(to: address)
+            } else {
+                bootstrap.resolver(FixedAddresses(addresses, on: connector.loop)).connect(
+                    host: peer.host, port: peer.port)
+            }
         channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(peer.host, peer.port) }
         expect(channel)
     }
@@ -97,7 +119,7 @@ extension ConnectionAttempt {
 
     /// Records that data can be exchanged with the origin, or with the proxy that forwards requests.
     private func connected(_ channel: any Channel, usesTLS: Bool) {
-        let length = opening.connected(after: lookUp, usesTLS: usesTLS)
+        let length = opening.connected(resolved: lookUp?.resolvedAt ?? resolvedAt, usesTLS: usesTLS)
         report(.connected(peer: channel.remoteAddress?.peer, length))
     }
 

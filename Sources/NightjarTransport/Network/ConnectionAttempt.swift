@@ -20,7 +20,7 @@ final class ConnectionAttempt {
     var opening = ConnectionOpening()
     /// The channel whose handshakes are in progress.
     var channel: (any Channel)?
-    /// The last challenge of the handshake.
+    /// The last decision that the connection has requested.
     private(set) var challenge: ConnectionChallenge?
     /// Fires if the connection does not open in time.
     private var timer: Scheduled<Void>?
@@ -28,6 +28,11 @@ final class ConnectionAttempt {
     var addresses: ArraySlice<SocketAddress> = []
     /// The lookup of the host to which the socket connects. Nil if none is needed.
     var lookUp: LookUpClock?
+    /// The caller's lookup for which the attempt waits.
+    var nameLookup: NameLookup?
+    /// The time at which the addresses were found, if the caller decides about names or addresses. Nil if no lookup was
+    /// needed.
+    var resolvedAt: NIODeadline?
     /// The peer to which a handshake is repeated without the hybrid key exchange. The message with that key exchange
     /// takes two packets, and some middleboxes reset such connections.
     var classicalPeer: String?
@@ -52,21 +57,27 @@ final class ConnectionAttempt {
     }
 
     private func timedOut() {
-        failed(
-            challenge?.isPending == true
-                ? ConnectFailure.undecided(host.origin, timeout)
-                : ConnectFailure.timeout(host.origin, through: host.route.proxy, timeout))
+        let undecided = nameLookup?.challenge ?? challenge
+        guard let undecided, undecided.isPending else {
+            return failed(ConnectFailure.timeout(host.origin, through: host.route.proxy, timeout))
+        }
+        let subject = undecided.subject
+        failed(ConnectFailure.undecided(subject.callback, phase: subject.phase, host.origin, timeout))
     }
 
     /// Requests a decision of the callers whose exchanges wait for the connection.
     func challenged(_ challenge: ConnectionChallenge) {
-        guard isPending, let loop = channel?.eventLoop else { return }
+        guard isPending else { return }
         self.challenge = challenge
+        requestDecision(challenge)
+    }
+
+    func requestDecision(_ challenge: ConnectionChallenge) {
         if host.requestDecision(challenge) { return }
         // A connection for which no exchange waits is not opened without the caller's decision.
         let decision: ConnectionChallenge.Decision =
-            host.pool.waitingCount > 0 ? .useDefault : .fail(TransportHost.abandoned)
-        loop.assumeIsolated().execute { challenge.decide(decision) }
+            host.pool.waitingCount > 0 ? challenge.fallback : .fail(TransportHost.abandoned)
+        connector.loop.assumeIsolated().execute { challenge.decide(decision) }
     }
 
     /// Reports a completed step to the exchanges that wait for the connection.
@@ -97,6 +108,8 @@ final class ConnectionAttempt {
         isPending = false
         challenge?.withdraw()
         challenge = nil
+        nameLookup?.leave(self)
+        nameLookup = nil
         channel = nil
         timer?.cancel()
         timer = nil

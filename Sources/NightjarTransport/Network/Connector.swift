@@ -14,6 +14,10 @@ final class Connector: @unchecked Sendable {
     let requestsDecisions: Bool
     /// Whether waiting exchanges receive the steps of opening a connection.
     let reportsSteps: Bool
+    /// Whether the caller resolves names.
+    let requestsNames: Bool
+    /// Whether the caller decides about the addresses of hosts.
+    let requestsAddresses: Bool
     /// The channels that are open or connecting.
     private var channels: [ObjectIdentifier: any Channel] = [:]
 
@@ -24,6 +28,8 @@ final class Connector: @unchecked Sendable {
         userAgent = configuration.userAgent
         requestsDecisions = configuration.tls.requestsDecisions
         reportsSteps = configuration.reportsSteps
+        requestsNames = configuration.requestsNames
+        requestsAddresses = configuration.requestsAddresses
         addresses = try AddressRules(configuration)
         localEnd = try LocalEnd(configuration)
         tls = try TLSClient(configuration.tls, on: loop)

@@ -41,6 +41,9 @@ final class TransportHost {
     /// The challenges of connections that are being opened. May contain decided ones.
     private var challenges: [ConnectionChallenge] = []
 
+    /// The lookups of names by the caller, in progress. One host needs at most two: of the origin and of a SOCKS proxy.
+    var lookups: [NameLookup] = []
+
     /// Requests a decision of all waiting exchanges. Returns whether a client will decide.
     func requestDecision(_ challenge: ConnectionChallenge) -> Bool {
         var isRequested = false
@@ -78,7 +81,7 @@ final class TransportHost {
     }
 
     /// The error of a connection for which no exchange waits. No caller receives it.
-    static let abandoned = NightjarError(.cancelled, "no call waits for the connection", phase: .tls)
+    static let abandoned = NightjarError(.cancelled, "no call waits for the connection", phase: .connect)
 
     /// Whether the connected peer has a loopback host or a Unix socket, so that changes of the network do not concern
     /// it.

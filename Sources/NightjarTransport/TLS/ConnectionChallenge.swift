@@ -1,8 +1,10 @@
 import NightjarCrypto
 import NightjarHTTP
 
-/// A decision that a TLS handshake waits for. Requested once for each connection, and only after the server's certificate
-/// chain has been verified and compared with the pins. Used on the loop.
+/// A decision of the caller that a connection waits for while it is opened. Used on the loop.
+///
+/// Decisions about TLS handshakes are requested once for each connection, and only after the server's certificate chain has
+/// been verified and compared with the pins.
 public final class ConnectionChallenge {
     package enum Subject: Sendable {
         /// The server requests a client certificate, and none is configured for the peer. The names of the certificate
@@ -10,6 +12,10 @@ public final class ConnectionChallenge {
         case clientCertificate(authorities: [String])
         /// The server's certificates, its own first. The chain is valid, so the decision can only reject it.
         case serverTrust([TLSDetails.Certificate])
+        /// The host has no known addresses, and the caller resolves names.
+        case name
+        /// The addresses of the host, to some of which the caller may deny connections.
+        case addresses([IPAddress])
     }
 
     package enum Decision: Sendable {
@@ -17,6 +23,8 @@ public final class ConnectionChallenge {
         case useDefault
         /// Send this client certificate. For other subjects, the same as ``useDefault``.
         case certificate(ClientIdentity)
+        /// Use these addresses, in this order. For other subjects than names and addresses, the same as ``useDefault``.
+        case addresses([IPAddress])
         /// Close the connection. The call for which it was opened fails with this error.
         case fail(NightjarError)
     }
@@ -39,10 +47,18 @@ public final class ConnectionChallenge {
         self.resume = resume
     }
 
-    /// Whether the handshake still waits for the decision.
+    /// Whether the connection still waits for the decision.
     package var isPending: Bool { resume != nil }
 
-    /// Continues the handshake, only while the handshake waits. Ignored after the first decision and after
+    /// The decision if no caller can decide.
+    var fallback: Decision {
+        switch subject {
+        case .clientCertificate, .serverTrust: .useDefault
+        case .name, .addresses: .fail(ConnectFailure.withoutQueue(subject.callback, phase: subject.phase, host))
+        }
+    }
+
+    /// Continues opening the connection, only while the connection waits. Ignored after the first decision and after
     /// the end of the connection.
     package func decide(_ decision: Decision) {
         release()
@@ -60,6 +76,25 @@ public final class ConnectionChallenge {
     private func release() {
         request = nil
         withdrawn = nil
+    }
+}
+
+extension ConnectionChallenge.Subject {
+    /// The name of the callback in messages.
+    var callback: String {
+        switch self {
+        case .clientCertificate, .serverTrust: "challenge callback"
+        case .name: "resolver callback"
+        case .addresses: "on_addresses callback"
+        }
+    }
+
+    var phase: ErrorPhase {
+        switch self {
+        case .clientCertificate, .serverTrust: .tls
+        case .name: .dns
+        case .addresses: .connect
+        }
     }
 }
 

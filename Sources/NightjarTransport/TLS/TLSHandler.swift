@@ -215,7 +215,7 @@ final class TLSHandler: ChannelDuplexHandler {
         phase = .handshaking
         var chosen: ClientIdentity?
         switch decision {
-        case .useDefault: break
+        case .useDefault, .addresses: break
         case .certificate(let identity):
             guard connection.isSuspended else { break }
             chosen = identity

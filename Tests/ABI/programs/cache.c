@@ -134,6 +134,60 @@ static nj_source source_with_cookie(nj_client *client, const char *cookie) {
   return source;
 }
 
+/* The source of the response to a GET of a partition; -1 for a failure. */
+static int source_in(nj_client *client, const char *path, const char *partition) {
+  nj_request *request = get(path, NJ_CACHE_PROTOCOL);
+  CHECK(nj_request_set_cache_partition(request, partition) == NJ_OK);
+  nj_response *response = nj_client_send(client, request, NULL);
+  int found = response ? (int)nj_response_source(response) : -1;
+  nj_request_free(request);
+  nj_response_release(response);
+  return found;
+}
+
+static nj_status choose_partition(void *context, nj_prepared_request *request) {
+  CHECK(nj_prepared_request_set_cache_partition(request, "\xff") == NJ_INVALID_ARGUMENT);
+  return nj_prepared_request_set_cache_partition(request, *(const char **)context);
+}
+
+static void partitions_share_no_responses(void) {
+  nj_cache *cache = nj_cache_new(1 << 20);
+  nj_client *client = client_with(cache);
+  forget(client, "/cache/c-partition");
+  static const char *const partitions[] = {"one", "two", "", NULL};
+  for (int round = 0; round < 2; round++) {
+    for (int index = 0; index < 4; index++) {
+      CHECK(source_in(client, "/cache/c-partition" FRESH, partitions[index])
+            == (round == 0 ? NJ_SOURCE_NETWORK : NJ_SOURCE_CACHE));
+    }
+  }
+  nj_request *request = get("/cache/c-partition" FRESH, NJ_CACHE_ONLY);
+  CHECK(nj_request_merge_json(request, "{\"cache_partition\": \"two\"}", 26, NULL) == NJ_OK);
+  nj_response *response = nj_client_send(client, request, NULL);
+  CHECK(nj_response_source(response) == NJ_SOURCE_CACHE);
+  nj_response_release(response);
+  CHECK(nj_request_set_cache_partition(request, "\xff") == NJ_INVALID_ARGUMENT);
+  nj_request_free(request);
+  CHECK(nj_request_set_cache_partition(NULL, "one") == NJ_INVALID_ARGUMENT);
+  CHECK(nj_prepared_request_set_cache_partition(NULL, "one") == NJ_INVALID_ARGUMENT);
+  nj_client_free(client);
+
+  /* The hook is the callback that chooses the partition of each call. */
+  const char *tenant = "two";
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK && nj_config_set_cache(config, cache) == NJ_OK);
+  CHECK(nj_config_on_request(config, choose_partition, &tenant) == NJ_OK);
+  client = nj_client_new(config, NULL);
+  nj_config_free(config);
+  CHECK(source(client, "/cache/c-partition" FRESH, NJ_CACHE_PROTOCOL) == NJ_SOURCE_CACHE);
+  tenant = "three";
+  CHECK(source_in(client, "/cache/c-partition" FRESH, "two") == NJ_SOURCE_NETWORK);
+  tenant = NULL;
+  CHECK(source_in(client, "/cache/c-partition" FRESH, "four") == NJ_SOURCE_CACHE);
+  nj_client_free(client);
+  nj_cache_free(cache);
+}
+
 static void names_say_which_cookies_identify_a_login(void) {
   nj_config *config = nj_config_new();
   nj_cache *cache = nj_cache_new(1 << 20);
@@ -538,6 +592,7 @@ int main(int count, char **words) {
   url = words[1];
   folder = words[2];
   each_policy_does_as_it_says();
+  partitions_share_no_responses();
   names_say_which_cookies_identify_a_login();
   a_policy_of_the_client_is_for_its_calls();
   looks_up_inserts_and_removes();

@@ -1,0 +1,291 @@
+import NightjarHTTP
+import NightjarStorage
+import Synchronization
+
+/// A credential store that a callback of the host program implements. The callback loads, saves and deletes one record
+/// for each key.
+///
+/// A save is a compare-and-swap: it loads the record, compares its version and writes the new one. The clients that share
+/// the callback take turns, so that no other client changes the record meanwhile. Programs in other processes must not
+/// change it. A logout deletes the record; its tombstone stays in memory for the other clients.
+package struct HostTokenStore: TokenStore {
+    let key: String
+    /// The callback and the state of the key. Nil until the client is created.
+    private var access: Access?
+    private var records: Records?
+
+    init(key: String) { self.key = key }
+
+    /// Returns the store with its callback.
+    func bound(to access: Access?) -> HostTokenStore {
+        var store = self
+        store.access = access
+        store.records = access?.records(of: key)
+        return store
+    }
+
+    var isBound: Bool { access != nil }
+
+    package var name: String { "host store \(quoted(key))" }
+
+    // A client uses the asynchronous methods instead, because no thread may block until the host responds.
+
+    package func load() throws(NightjarError) -> StoredLogin? { throw failure("can only be used by a client") }
+
+    package func save(_ login: StoredLogin, replacing version: LoginVersion?) throws(NightjarError) -> Bool {
+        throw failure("can only be used by a client")
+    }
+
+    /// Takes the lock for a token request, which excludes the other clients that share the callback. Does not block.
+    package func tryLock() throws(NightjarError) -> (any TokenLock)? { try records?.lock.tryLock() }
+
+    // MARK: On the loop
+
+    /// Returns the stored login or the tombstone of a logout, as ``TokenStore/load()`` does.
+    func load(on loop: ClientLoop, then next: @escaping (Result<StoredLogin?, NightjarError>) -> Void) {
+        takeTurn(on: loop) { turn in
+            fetch(on: loop) { result in
+                withExtendedLifetime(turn) { next(result) }
+            }
+        }
+    }
+
+    /// Replaces the stored record, as ``TokenStore/save(_:replacing:)`` does.
+    func save(
+        _ login: StoredLogin, replacing version: LoginVersion?, on loop: ClientLoop,
+        then next: @escaping (Result<Bool, NightjarError>) -> Void
+    ) {
+        takeTurn(on: loop) { turn in
+            fetch(on: loop) { stored in
+                do throws(NightjarError) {
+                    guard login.mayReplace(try stored.get(), of: version) else { return next(.success(false)) }
+                    let isLogout = login.ending == .loggedOut
+                    request(isLogout ? .delete : .save(try record(of: login)), on: loop) { result in
+                        if case .success = result { records?.tombstone = isLogout ? login : nil }
+                        withExtendedLifetime(turn) { next(result.map { _ in true }) }
+                    }
+                } catch {
+                    next(.failure(error))
+                }
+            }
+        }
+    }
+
+    private func takeTurn(on loop: ClientLoop, _ body: @escaping (Records.Turn) -> Void) {
+        let begin = OnLoop(body)
+        records?.takeTurn { [gate = loop.gate] turn in gate.execute { begin.body(turn) } }
+    }
+
+    private func fetch(on loop: ClientLoop, then next: @escaping (Result<StoredLogin?, NightjarError>) -> Void) {
+        if let tombstone = records?.tombstone { return next(.success(tombstone)) }
+        request(.load, on: loop) { result in
+            next(
+                Result { () throws(NightjarError) in
+                    guard let record = try result.get(), !record.isEmpty else { return nil }
+                    return try StoredLogin(record: record, in: self)
+                })
+        }
+    }
+
+    private func record(of login: StoredLogin) throws(NightjarError) -> [UInt8] {
+        guard let record = login.record else {
+            throw failure("cannot store the login: its record would be larger than 1 MiB")
+        }
+        return record
+    }
+
+    private func request(
+        _ operation: Request.Operation, on loop: ClientLoop,
+        then next: @escaping (Result<[UInt8]?, NightjarError>) -> Void
+    ) {
+        guard let access else { return next(.failure(failure("has no callback"))) }
+        let reply = Reply(next)
+        let decision = PendingDecision(on: loop, at: access.place) { [key, name, gate = loop.gate] in
+            access.callback(
+                Request(operation, key: key, of: name) { result in gate.execute { reply.end(result) } })
+        }
+        decision.postToAll()
+        let late = failure(
+            "has not responded within \(HostTokenStore.timeout.components.seconds) s; poll the queue, and respond to "
+                + "each request")
+        loop.after(HostTokenStore.timeout) {
+            decision.withdraw()
+            reply.end(.failure(late))
+        }
+    }
+
+    private func failure(_ reason: String) -> NightjarError {
+        NightjarError(.storage, "the token \(name) \(reason)")
+    }
+
+    /// The maximum wait for a response of the host, which may show a dialog of a keychain.
+    private static let timeout = Duration.seconds(30)
+}
+
+/// Passes the first result to a closure. Used on the loop.
+private final class Reply: @unchecked Sendable {
+    private var next: ((Result<[UInt8]?, NightjarError>) -> Void)?
+
+    init(_ next: @escaping (Result<[UInt8]?, NightjarError>) -> Void) { self.next = next }
+
+    func end(_ result: Result<[UInt8]?, NightjarError>) { next.take()?(result) }
+}
+
+extension HostTokenStore {
+    /// The callback of the host, which all clients of a configuration share.
+    package final class Access: Sendable {
+        let callback: @Sendable (Request) -> Void
+        let place: DecisionPlace
+        private let keys = Mutex<[String: Records]>([:])
+
+        /// Creates a callback that never runs on the loop thread.
+        ///
+        /// - Parameter queue: The queue on which the callback also runs. Nil: only on the queues of the client's calls.
+        package init(onQueuesAnd queue: CompletionQueue?, _ callback: @escaping @Sendable (Request) -> Void) {
+            place = .queuesOnly(queue)
+            self.callback = callback
+        }
+
+        fileprivate func records(of key: String) -> Records {
+            keys.withLock { keys in
+                if let known = keys[key] { return known }
+                let records = Records()
+                keys[key] = records
+                return records
+            }
+        }
+    }
+
+    /// The state of one key, which all clients of a configuration share.
+    fileprivate final class Records: Sendable {
+        private struct State {
+            var tombstone: StoredLogin?
+            var isBusy = false
+            var waiting: [@Sendable (Turn) -> Void] = []
+        }
+
+        /// The exclusive use of the record, until the object is deallocated: also if a client closes meanwhile.
+        final class Turn: Sendable {
+            private let records: Records
+
+            init(_ records: Records) { self.records = records }
+
+            deinit { records.turnEnded() }
+        }
+
+        /// Holds the lock for token requests.
+        let lock = MemoryTokenStore()
+        private let state = Mutex(State())
+
+        /// The tombstone of the deleted record. Nil if the record is not deleted.
+        var tombstone: StoredLogin? {
+            get { state.withLock { $0.tombstone } }
+            set { state.withLock { $0.tombstone = newValue } }
+        }
+
+        /// Calls `body` when no other turn is in progress.
+        func takeTurn(_ body: @escaping @Sendable (Turn) -> Void) {
+            let isFree = state.withLock { state in
+                guard state.isBusy else {
+                    state.isBusy = true
+                    return true
+                }
+                state.waiting.append(body)
+                return false
+            }
+            if isFree { body(Turn(self)) }
+        }
+
+        private func turnEnded() {
+            let next = state.withLock { state -> (@Sendable (Turn) -> Void)? in
+                state.isBusy = !state.waiting.isEmpty
+                return state.isBusy ? state.waiting.removeFirst() : nil
+            }
+            next?(Turn(self))
+        }
+    }
+
+    /// A decision request to the host: to load, save or delete the record of a key.
+    package final class Request: Sendable {
+        package enum Operation: Sendable {
+            case load
+            case save([UInt8])
+            case delete
+        }
+
+        package let operation: Operation
+        package let key: String
+        private let store: String
+        private let submit: @Sendable (Result<[UInt8]?, NightjarError>) -> Void
+        private let forkGeneration = Fork.generation
+        private let hasResponse = Atomic<Bool>(false)
+
+        /// The maximum size of a record in bytes.
+        package static var largestRecord: Int { StoredLogin.largestRecord }
+
+        /// - Parameters:
+        ///   - store: The name of the store in messages.
+        ///   - submit: Submits the response to the client's loop.
+        fileprivate init(
+            _ operation: Operation, key: String, of store: String,
+            submit: @escaping @Sendable (Result<[UInt8]?, NightjarError>) -> Void
+        ) {
+            self.operation = operation
+            self.key = key
+            self.store = store
+            self.submit = submit
+        }
+
+        deinit {
+            // In a forked child, the loop belongs to the parent.
+            guard !hasResponse.load(ordering: .relaxed), !Fork.hasForked(since: forkGeneration) else { return }
+            submit(.failure(failure("the callback released the request without a response")))
+        }
+
+        /// Reports success. Any thread.
+        ///
+        /// - Parameter record: The loaded record; nil: there is none. Nil for other operations.
+        /// - Throws: `invalid_argument` for a record that is larger than 1 MiB or that belongs to another operation, and
+        ///   if the request already has a response; `forked`. The request stays pending if the response does not fit.
+        package func respond(_ record: [UInt8]?) throws(NightjarError) {
+            if let record {
+                guard case .load = operation else {
+                    throw NightjarError(.invalidArgument, "only a load has a record as its response; pass none")
+                }
+                guard record.count <= Request.largestRecord else {
+                    throw NightjarError(
+                        .invalidArgument, "the record must have at most 1 MiB, got \(record.count) bytes")
+                }
+            }
+            try end(.success(record))
+        }
+
+        /// Reports that the operation has failed. Any thread.
+        ///
+        /// - Parameter message: The reason for the developer; nil: none.
+        /// - Throws: `invalid_argument` if the request already has a response; `forked`.
+        package func fail(_ message: String?) throws(NightjarError) {
+            try end(.failure(failure(message ?? "the callback reports a failure")))
+        }
+
+        private func end(_ result: Result<[UInt8]?, NightjarError>) throws(NightjarError) {
+            guard !Fork.hasForked(since: forkGeneration) else {
+                throw NightjarError(.forked, "this store request belongs to the parent process")
+            }
+            guard !hasResponse.exchange(true, ordering: .relaxed) else {
+                throw NightjarError(.invalidArgument, "the store request already has a response")
+            }
+            submit(result)
+        }
+
+        private func failure(_ reason: String) -> NightjarError {
+            let verb =
+                switch operation {
+                case .load: "loading"
+                case .save: "saving"
+                case .delete: "deleting"
+                }
+            return NightjarError(.storage, "\(verb) the login in the token \(store) failed: \(reason)")
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import NightjarHTTP
+import NightjarTransport
+
+/// Requests the caller's decisions about names and addresses. Used on the loop.
+final class AddressDecisions {
+    private typealias AddressRequest = TransportConfiguration.AddressRequest
+
+    private let resolver: TransportConfiguration.AddressCallback?
+    private let filter: TransportConfiguration.AddressCallback?
+
+    /// Returns nil if there is no callback.
+    init?(resolver: TransportConfiguration.AddressCallback?, filter: TransportConfiguration.AddressCallback?) {
+        guard resolver != nil || filter != nil else { return nil }
+        self.resolver = resolver
+        self.filter = filter
+    }
+
+    /// Requests the decision about a connection that the call waits for.
+    ///
+    /// - Returns: False if the decision is not about addresses, or if no queue can run the callback.
+    func request(_ challenge: ConnectionChallenge, for call: Call) -> Bool {
+        if let pending = challenge.request as? PendingDecision { return pending.post(for: call) }
+        switch challenge.subject {
+        case .name: return begin(challenge, resolver, nil, for: call)
+        case .addresses(let candidates): return begin(challenge, filter, candidates, for: call)
+        case .clientCertificate, .serverTrust: return false
+        }
+    }
+
+    private func begin(
+        _ challenge: ConnectionChallenge, _ callback: TransportConfiguration.AddressCallback?,
+        _ candidates: [TransportConfiguration.IPAddress]?, for call: Call
+    ) -> Bool {
+        guard let callback else { return false }
+        let details = AddressRequest.Details(
+            host: challenge.host, port: challenge.port, isProxy: challenge.isProxy, candidates: candidates)
+        let decide = OnLoop<Result<[TransportConfiguration.IPAddress], NightjarError>> { result in
+            switch result {
+            case .success(let addresses): challenge.decide(.addresses(addresses))
+            case .failure(let error): challenge.decide(.fail(error))
+            }
+        }
+        let pending = PendingDecision(on: call.loop, at: callback.place) { [loop = call.loop] in
+            callback.decide(AddressRequest(details) { result in loop.submit(.run { decide.body(result) }) })
+        }
+        challenge.request = pending
+        challenge.withdrawn = { pending.withdraw() }
+        return pending.post(for: call)
+    }
+}
