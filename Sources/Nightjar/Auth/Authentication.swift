@@ -111,7 +111,7 @@ public struct OAuth2: Sendable, CustomStringConvertible, CustomReflectable {
 /// A callback that provides tokens.
 public final class TokenProvider: Sendable {
     let provide: @Sendable (Request) -> Void
-    let runsOnLoop: Bool
+    let place: DecisionPlace
 
     /// - Parameters:
     ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs on
@@ -119,7 +119,14 @@ public final class TokenProvider: Sendable {
     ///     has no queue, the callback runs on the loop thread.
     ///   - provide: Responds to the request, at once or later.
     public init(runsOnLoop: Bool = true, _ provide: @escaping @Sendable (Request) -> Void) {
-        self.runsOnLoop = runsOnLoop
+        place = runsOnLoop ? .loop : .queues
+        self.provide = provide
+    }
+
+    /// Creates a callback that never runs on the loop thread. For a call that the client sends itself, it runs on the first
+    /// polled queue of the client's calls.
+    package init(onQueues provide: @escaping @Sendable (Request) -> Void) {
+        place = .queuesOnly(nil)
         self.provide = provide
     }
 }
@@ -150,13 +157,20 @@ extension TokenProvider {
 /// A callback for the end of a login.
 public final class LoginHook: Sendable {
     let call: @Sendable () -> Void
-    let runsOnLoop: Bool
+    let place: DecisionPlace
 
     /// - Parameter runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it
     ///   runs with the callbacks of the last call that had no usable token, because it waited for a token or the server
     ///   rejected its token.
     public init(runsOnLoop: Bool = true, _ call: @escaping @Sendable () -> Void) {
-        self.runsOnLoop = runsOnLoop
+        place = runsOnLoop ? .loop : .queues
+        self.call = call
+    }
+
+    /// Creates a callback that never runs on the loop thread. If the last call has no queue, it runs on the first polled
+    /// queue of the client's calls.
+    package init(onQueues call: @escaping @Sendable () -> Void) {
+        place = .queuesOnly(nil)
         self.call = call
     }
 }

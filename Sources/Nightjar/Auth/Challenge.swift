@@ -6,7 +6,7 @@ extension Authentication {
     /// A callback that decides challenges; see ``Configuration/onChallenge``.
     public final class ChallengeHandler: Sendable {
         let decide: @Sendable (Challenge) -> Void
-        let runsOnLoop: Bool
+        let place: DecisionPlace
 
         /// - Parameters:
         ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs
@@ -15,7 +15,14 @@ extension Authentication {
         ///   - decide: Responds to the challenge, at once or later. If it releases the challenge without a response,
         ///     the default applies.
         public init(runsOnLoop: Bool = true, _ decide: @escaping @Sendable (Challenge) -> Void) {
-            self.runsOnLoop = runsOnLoop
+            place = runsOnLoop ? .loop : .queues
+            self.decide = decide
+        }
+
+        /// Creates a callback that never runs on the loop thread. For a call that the client sends itself, it runs on the
+        /// first polled queue of the client's calls; if there is none, the default applies.
+        package init(onQueues decide: @escaping @Sendable (Challenge) -> Void) {
+            place = .queuesOnly(nil)
             self.decide = decide
         }
     }

@@ -17,14 +17,15 @@ final class HandshakeDecisions: @unchecked Sendable {
 
     /// Requests the decision about a connection that the call waits for.
     ///
-    /// - Returns: False if the decision is not about a handshake, or if the call must not decide: after a redirect to
+    /// - Returns: False if the decision is not about a handshake, if no queue can run the callback, or if the call must not
+    ///   decide: after a redirect to
     ///   another origin, a client certificate is sent only if it is configured.
     func request(_ challenge: ConnectionChallenge, for call: Call) -> Bool {
         guard let kind = Authentication.Challenge.Kind(challenge.subject) else { return false }
         if call.credentialsAreDropped, case .clientCertificate = challenge.subject { return false }
         let request = challenge.request as? Request ?? begin(challenge, kind, on: call.loop)
+        guard request.pending.post(for: call) else { return false }
         request.calls.append(call)
-        request.pending.post(for: call)
         return true
     }
 

@@ -12,12 +12,16 @@ struct LoginHandlerTarget {
         isOnLoop = queue == nil
     }
 
-    /// Posts an event. An event for a queue is dropped if the queue was deallocated.
-    func notify(_ event: QueueEvent, onLoop: Bool, _ loop: ClientLoop) {
-        if onLoop || isOnLoop {
-            loop.post(event, to: nil)
-        } else if let queue {
-            loop.post(event, to: queue)
+    /// Posts a call of the hook.
+    func notify(_ hook: LoginHook, _ loop: ClientLoop) {
+        switch hook.place {
+        case .loop: loop.post(.run(hook.call), to: nil)
+        case .queues where isOnLoop: loop.post(.run(hook.call), to: nil)
+        // Dropped if the queue was deallocated.
+        case .queues: if let queue { loop.post(.run(hook.call), to: queue) }
+        case .queuesOnly:
+            if let queue { return loop.post(.run(hook.call), to: queue) }
+            PendingDecision(on: loop, at: hook.place, callback: hook.call).postToAll()
         }
     }
 }

@@ -11,7 +11,7 @@ struct PendingChallenge {
         decided: @escaping @Sendable (Authentication.Challenge.Response) -> Void
     ) {
         self.details = details
-        decision = PendingDecision(on: loop, at: handler.runsOnLoop ? .loop : .queues) { [loop] in
+        decision = PendingDecision(on: loop, at: handler.place) { [loop] in
             handler.decide(
                 Authentication.Challenge(details) { response in
                     loop.submit(.run { decided(response) })
@@ -20,7 +20,10 @@ struct PendingChallenge {
     }
 
     /// Posts the challenge for a call that waits for the decision. Called on the loop.
-    func post(for call: Call) { decision.post(for: call) }
+    ///
+    /// - Returns: False if no queue can run the callback now.
+    @discardableResult
+    func post(for call: Call) -> Bool { decision.post(for: call) }
 
     /// Withdraws the challenge: no queue can take it any more. Any thread.
     func withdraw() { decision.withdraw() }

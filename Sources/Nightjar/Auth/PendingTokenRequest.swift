@@ -15,7 +15,7 @@ struct PendingTokenRequest {
         let request = TokenProvider.Request(wasRejected: wasRejected) { [loop] token in
             loop.submit(.run { provided(token) })
         }
-        decision = PendingDecision(on: loop, at: provider.runsOnLoop ? .loop : .queues) { provider.provide(request) }
+        decision = PendingDecision(on: loop, at: provider.place) { provider.provide(request) }
     }
 
     /// Posts the request for a call that waits for the token. Called on the loop.

@@ -387,7 +387,7 @@ final class TokenManager: @unchecked Sendable {
 
     private func notifyLoginRequired() {
         guard session.end(), let hook = login.onLoginRequired else { return }
-        handlerTarget.notify(.run(hook.call), onLoop: hook.runsOnLoop, loop)
+        handlerTarget.notify(hook, loop)
     }
 
     private static let storeCheckInterval = TimeAmount.seconds(1)
