@@ -156,7 +156,9 @@
  *     nj_config_set_verify_certificates, nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced,
  *     nj_pin_report_expected_count, nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at,
  *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_on_request, nj_config_on_response,
- *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header
+ *     nj_prepared_request_call_id, nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header,
+ *     nj_prepared_request_header_count, nj_prepared_request_header_name_at, nj_prepared_request_header_value_at,
+ *     nj_prepared_request_body, nj_prepared_request_body_sha256, nj_prepared_request_set_header
  *
  *   Authentication
  *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
@@ -202,8 +204,8 @@
  *     nj_client_set_pinning, nj_login_prompt_url, nj_login_prompt_user_code, nj_login_prompt_complete_url
  *
  *   nj_task: a call, login, logout or event stream, in progress or finished
- *     nj_task_retain, nj_task_release, nj_task_cancel, nj_task_is_finished, nj_task_wait, nj_task_pause,
- *     nj_task_resume, nj_task_resume_body
+ *     nj_task_retain, nj_task_release, nj_task_cancel, nj_task_is_finished, nj_task_call_id, nj_task_wait,
+ *     nj_task_pause, nj_task_resume, nj_task_resume_body
  *
  *   nj_canceller: cancels the calls of requests, also while nj_client_send blocks
  *     nj_canceller_new, nj_canceller_free, nj_canceller_cancel, nj_canceller_is_cancelled
@@ -228,15 +230,15 @@
  *   nj_response: a status, headers and a body
  *     nj_response_retain, nj_response_release, nj_response_status, nj_response_reason, nj_response_http_version,
  *     nj_response_header, nj_response_header_count, nj_response_header_name_at, nj_response_header_value_at,
- *     nj_response_trailer, nj_response_body, nj_response_text, nj_response_url, nj_response_source,
- *     nj_response_is_being_refreshed, nj_response_redirect_count, nj_response_redirect_status_at,
- *     nj_response_redirect_url_at, nj_response_attempts, nj_response_explain, nj_response_explain_json,
- *     nj_response_idempotency_key, nj_response_curl, nj_response_time_total, nj_response_time_sent,
- *     nj_response_time_first_byte, nj_response_time_dns, nj_response_time_connect, nj_response_time_tls,
- *     nj_response_peer_address, nj_response_tls_json, nj_response_reused_connection, nj_response_stream_id,
- *     nj_response_json_type, nj_response_json_bool, nj_response_json_int64, nj_response_json_uint64,
- *     nj_response_json_double, nj_response_json_string, nj_response_json_count, nj_response_json_key_at,
- *     nj_response_json_text
+ *     nj_response_trailer, nj_response_trailer_count, nj_response_trailer_name_at, nj_response_trailer_value_at,
+ *     nj_response_body, nj_response_text, nj_response_url, nj_response_source, nj_response_is_being_refreshed,
+ *     nj_response_redirect_count, nj_response_redirect_status_at, nj_response_redirect_url_at, nj_response_attempts,
+ *     nj_response_explain, nj_response_explain_json, nj_response_idempotency_key, nj_response_curl,
+ *     nj_response_time_total, nj_response_time_sent, nj_response_time_first_byte, nj_response_time_dns,
+ *     nj_response_time_connect, nj_response_time_tls, nj_response_peer_address, nj_response_tls_json,
+ *     nj_response_reused_connection, nj_response_stream_id, nj_response_json_type, nj_response_json_bool,
+ *     nj_response_json_int64, nj_response_json_uint64, nj_response_json_double, nj_response_json_string,
+ *     nj_response_json_count, nj_response_json_key_at, nj_response_json_text
  *
  *   nj_batch: many calls, a few at a time
  *     nj_client_send_batch, nj_client_start_batch, nj_batch_retain, nj_batch_release, nj_batch_cancel,
@@ -512,7 +514,7 @@ typedef struct nj_network_observer nj_network_observer;     /* reports changes o
 typedef struct nj_resource nj_resource;                     /* data of an API that a view shows */
 typedef struct nj_resource_observer nj_resource_observer;   /* reports changes of a resource */
 typedef struct nj_snapshot nj_snapshot;                     /* the state of a resource at one moment; immutable */
-typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a before hook */
+typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a hook */
 typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
 typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: the prompt of an interactive login */
@@ -1251,10 +1253,16 @@ typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *requ
 NJ_API nj_status nj_config_on_request(nj_config *config, nj_request_hook_fn before, void *context);
 
 /**
- * Runs after each call, on the thread that receives the call's result and before the result is delivered. Exactly one of
- * `response` and `error` is not NULL. Both are borrowed until the hook returns.
+ * Runs after each call, on the thread that receives the call's result and before the result is delivered.
+ *
+ * @param request  the request with the headers that the before hook has set; it cannot be changed
+ * @param response NULL if the call has failed
+ * @param error    NULL if the call has succeeded
+ *
+ * All three are borrowed until the hook returns.
  */
-typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, const nj_error *error);
+typedef void (*nj_response_hook_fn)(void *context, const nj_prepared_request *request, const nj_response *response,
+                                    const nj_error *error);
 
 /**
  * Sets the hook after each call.
@@ -1265,27 +1273,58 @@ typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, 
  */
 NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn after, void *context);
 
-/* nj_prepared_request: the request in a before hook. Borrowed until the hook returns. Must be used only on the thread
- * that runs the hook. */
-
-/** Returns the method. Valid until the hook returns. NULL if `request` is NULL. */
-NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
-
-/** Returns the URL. Secrets in its query are not masked. Valid until the hook returns. NULL if `request` is NULL. */
-NJ_API const char *nj_prepared_request_url(nj_prepared_request *request);
+/* nj_prepared_request: the request in a hook. Borrowed until the hook returns. Must be used only on the thread that runs
+ * the hook. Texts and bytes that the functions return are valid until the hook returns. */
 
 /**
- * Returns the value of the first header of a name. Secrets are not masked. Valid until the hook returns. NULL if there
- * is no such header, or if `request` is NULL.
+ * Returns the number of the call: from 1, unique in the process, and the same in the before hook, in the after hook and
+ * from nj_task_call_id. 0 if `request` is NULL.
  */
-NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, const char *name);
+NJ_API int64_t nj_prepared_request_call_id(const nj_prepared_request *request);
+
+/** Returns the method. NULL if `request` is NULL. */
+NJ_API const char *nj_prepared_request_method(const nj_prepared_request *request);
+
+/** Returns the URL. Secrets in its query are not masked. NULL if `request` is NULL. */
+NJ_API const char *nj_prepared_request_url(const nj_prepared_request *request);
+
+/**
+ * Returns the value of the first header of a name. Secrets are not masked. NULL if there is no such header, or if
+ * `request` is NULL.
+ */
+NJ_API const char *nj_prepared_request_header(const nj_prepared_request *request, const char *name);
+
+/**
+ * Returns the number of headers, including Host and Content-Length. Some headers are added later: the cookies of the jar,
+ * the credentials of logins and the conditions of the cache. 0 if `request` is NULL.
+ */
+NJ_API size_t nj_prepared_request_header_count(const nj_prepared_request *request);
+
+/** Returns the name or the value of a header, in the order of sending. NULL if `index` is out of range. */
+NJ_API const char *nj_prepared_request_header_name_at(const nj_prepared_request *request, size_t index);
+NJ_API const char *nj_prepared_request_header_value_at(const nj_prepared_request *request, size_t index);
+
+/**
+ * Returns the body as it is sent, without NUL at the end. Not NULL for a request without a body.
+ *
+ * @param out_length receives the length in bytes; may be NULL
+ * @return NULL, with a length of 0, for a body that is supplied or read while it is sent (a stream, a file or a multipart
+ *         form), or if `request` is NULL
+ */
+NJ_API const void *nj_prepared_request_body(const nj_prepared_request *request, size_t *out_length);
+
+/**
+ * Returns the SHA-256 digest of the body, 64 lower-case hexadecimal digits. A request without a body has the digest of no
+ * bytes. Computed in each call. NULL if nj_prepared_request_body returns NULL.
+ */
+NJ_API const char *nj_prepared_request_body_sha256(const nj_prepared_request *request);
 
 /**
  * Replaces all headers of a name by one value.
  *
  * @param value NULL: removes the headers of this name
- * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, or the
- *         header is one that only the client sets (Content-Length, Transfer-Encoding and others)
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also in an after hook; NJ_INVALID_REQUEST if the name or the value cannot be sent
+ *         in a header, or the header is one that only the client sets (Content-Length, Transfer-Encoding and others)
  */
 NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, const char *name, const char *value);
 
@@ -2426,6 +2465,12 @@ NJ_API void nj_task_cancel(nj_task *task);
 NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /**
+ * Returns the number of the task's call, as nj_prepared_request_call_id. 0 for tasks that are not calls, such as logins
+ * and event streams, and if `task` is NULL.
+ */
+NJ_API int64_t nj_task_call_id(const nj_task *task);
+
+/**
  * Calls the callbacks that are due in the task's queue, as nj_queue_poll does, until the completion callback of the task
  * has returned. Another thread may poll the queue meanwhile. nj_task_cancel on another thread ends the task, and then the
  * wait.
@@ -3068,6 +3113,13 @@ NJ_API const char *nj_response_header_value_at(const nj_response *response, size
  * is NULL.
  */
 NJ_API const char *nj_response_trailer(const nj_response *response, const char *name);
+
+/** Returns the number of trailers. 0 if `response` is NULL. */
+NJ_API size_t nj_response_trailer_count(const nj_response *response);
+
+/** Returns the name or the value of a trailer, in the order of arrival. NULL if `index` is out of range. */
+NJ_API const char *nj_response_trailer_name_at(const nj_response *response, size_t index);
+NJ_API const char *nj_response_trailer_value_at(const nj_response *response, size_t index);
 
 /**
  * Returns the body, followed by NUL.

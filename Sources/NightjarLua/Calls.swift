@@ -26,6 +26,7 @@ public func njl_client_new(
             if listener.decides_challenges {
                 configuration.decideChallenges(by: engine.callbacks, listener.number)
             }
+            if listener.decides_requests { configuration.decideRequests(by: engine.callbacks, listener.number) }
             if let mock = Handle<Mock>.borrow(listener.mock) { configuration.mock = mock }
         }
         return Handle<Client>.make(try Client(configuration))

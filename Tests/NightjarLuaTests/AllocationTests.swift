@@ -652,6 +652,18 @@ import Testing
         local refusing <close> = client(function() return false, "no" end)
         local _, wrong = pcall(refusing.get, refusing, "/")
         """,
+        // Hooks of requests, and trailers.
+        """
+        local function client(f)
+          return nightjar.client {base_url = "http://api.test", retry = false, on_request = f, mock = {
+            {path = "/", response = 200}}}
+        end
+        local api <close> = client(function(request) return {["X-Signature"] = request.method .. #request.body} end)
+        local res = api:post("/", {body = "abc"})
+        assert(#res.trailers == 0 and res.call_id > 0)
+        local refusing <close> = client(function() return false, "no" end)
+        local _, wrong = pcall(refusing.get, refusing, "/")
+        """,
     ]
 
     @Test(arguments: mocked) func mockedCallsSurvive(use: String) throws {

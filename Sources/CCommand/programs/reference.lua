@@ -905,6 +905,8 @@ return {
       { "mock", "nightjar.mock|table", "Responses in place of servers.", default = "none" },
       { "on_challenge", "fun(challenge: nightjar.challenge): table|false|nil, string?",
         "Decides a challenge of a server. Returns { user =, password = } for \"http\", a table of nightjar.client_certificate_options for \"client_certificate\", nil for the default, or false and a message to fail the waiting calls.", default = "none" },
+      { "on_request", "fun(request: nightjar.prepared_request): table<string, string|integer|false>|false|nil, string?",
+        "Called before the request of each call is sent, also of streams, pages and transfers, but not for token requests. Returns headers to set (false removes a header), nil, or false and a message to fail the call. Redirects and retries send the same headers.", default = "none" },
       { "cassette", "string|nightjar.cassette_options",
         "A file to which exchanges are recorded without secrets, and from which they are replayed.", default = "none" },
       { "network", "string|nightjar.network_options", "A network profile: 3g, edge, lossy, offline.", default = "none" },
@@ -1356,6 +1358,8 @@ return {
       { "ok", "boolean", "Whether the status is from 200 to 299." },
       { "http_version", "string", "\"1.0\", \"1.1\" or \"2\"." },
       { "headers", "nightjar.headers", "The headers." },
+      { "trailers", "nightjar.headers", "The fields after the body. Empty until a streamed body has been read." },
+      { "call_id", "integer", "The number of the call, unique in this process." },
       { "body", "string", "The body as bytes." },
       { "json", "any", "The body decoded from JSON. Raises an error of the kind decoding if the body is not JSON." },
       { "text", "string", "The body as UTF-8, converted from its charset." },
@@ -1434,6 +1438,17 @@ return {
     },
   },
   {
+    name = "nightjar.prepared_request", kind = "options", text = "A request that is about to be sent, for on_request. Contains secrets.",
+    members = {
+      { "call_id", "integer", "The number of the call, as call_id of its response or error." },
+      { "method", "string", "The method." },
+      { "url", "string", "The URL with its query, as it is sent." },
+      { "path", "string", "The path of the URL." },
+      { "headers", "table<string, string|string[]>", "The headers with their names in lower case, and a list for a repeated name. Cookies of the jar, credentials of logins and conditions of the cache are added later." },
+      { "body", "string?", "The body as it is sent. Empty without a body; nil if it is read while it is sent." },
+    },
+  },
+  {
     name = "nightjar.challenge", kind = "options", text = "A challenge of a server or a proxy, for on_challenge.",
     members = {
       { "kind", '"http"|"client_certificate"|"server_trust"',
@@ -1470,6 +1485,7 @@ return {
       { "response", "nightjar.response?", "The response, if there was one." },
       { "tls", "nightjar.tls?", "The TLS connection on which the last request was sent. nil without TLS, and if no request was sent." },
       { "details", "table?", "The server's description: title, message, detail, code, type, fields." },
+      { "call_id", "integer", "The number of the call, unique in this process. 0 if the error does not belong to a call." },
       { "code", "integer?", "The error number of the system, a library (TLS, SQLite, zlib) or a proxy." },
       { "earlier", "nightjar.error[]", "The errors of earlier attempts." },
       { "idempotency_key", "string?", "The Idempotency-Key that was sent." },

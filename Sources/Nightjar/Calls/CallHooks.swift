@@ -1,3 +1,5 @@
+import NIOCore
+import NightjarCrypto
 import NightjarHTTP
 
 /// Hooks that run before and after each call of a client.
@@ -5,24 +7,39 @@ public final class CallHooks: Sendable {
     /// Runs once for each call, before a request is sent or the cache responds. May change the headers, or fail the
     /// call by throwing an error.
     let before: (@Sendable (inout Request) throws(NightjarError) -> Void)?
-    /// Receives the result before the caller does.
-    let after: (@Sendable (Result<Response, NightjarError>) -> Void)?
+    /// Receives the request of the call and the result before the caller does.
+    let after: (@Sendable (Request, Result<Response, NightjarError>) -> Void)?
     let runOnLoop: Bool
+    /// Runs in place of ``before`` and responds later.
+    let deferred: (@Sendable (Pending) -> Void)?
 
-    /// - Parameter runOnLoop: If true, the hooks run on the client's loop thread and must not block. If false, they run
-    ///   where the call's callbacks run, for example in `CompletionQueue.poll` or inside the blocking call, and the
-    ///   call waits for the hook that runs before the call.
+    /// - Parameters:
+    ///   - runOnLoop: If true, the hooks run on the client's loop thread and must not block. If false, they run where the
+    ///     call's callbacks run, for example in `CompletionQueue.poll` or inside the blocking call, and the call waits
+    ///     for the hook that runs before the call.
+    ///   - before: Runs once for each call, before a request is sent or the cache responds. May change the headers, or
+    ///     fail the call by throwing an error.
+    ///   - after: Receives the result before the caller does, and the request with the headers that `before` has set.
     public init(
         runOnLoop: Bool = true, before: (@Sendable (inout Request) throws(NightjarError) -> Void)? = nil,
-        after: (@Sendable (Result<Response, NightjarError>) -> Void)? = nil
+        after: (@Sendable (Request, Result<Response, NightjarError>) -> Void)? = nil
     ) {
         self.runOnLoop = runOnLoop
         self.before = before
         self.after = after
+        deferred = nil
     }
 
-    func run(before request: PreparedRequest) -> Result<PreparedRequest, NightjarError> {
-        var hooked = Request(request)
+    /// Creates a hook that runs where the call's callbacks run, and responds later.
+    package init(deferred: @escaping @Sendable (Pending) -> Void) {
+        self.deferred = deferred
+        runOnLoop = false
+        before = nil
+        after = nil
+    }
+
+    func run(before request: Request) -> Result<PreparedRequest, NightjarError> {
+        var hooked = request
         do throws(NightjarError) {
             try before?(&hooked)
             return .success(hooked.prepared)
@@ -33,11 +50,16 @@ public final class CallHooks: Sendable {
 }
 
 extension CallHooks {
-    /// The request that is passed to a hook before it is sent. Contains secrets.
+    /// The request of a call that is passed to a hook. Contains secrets.
     public struct Request: Sendable {
+        /// The number of the call, as ``ClientTask/callID``.
+        public let callID: Int
         private(set) var prepared: PreparedRequest
 
-        init(_ request: PreparedRequest) { prepared = request }
+        init(of task: ClientTask) {
+            callID = task.callID
+            prepared = task.hookedRequest ?? task.request
+        }
 
         public var method: Method { prepared.method }
         public var url: RequestURL { prepared.url }
@@ -45,11 +67,47 @@ extension CallHooks {
         /// of the jar, the credentials of logins and the conditional fields of the cache.
         public var headers: Headers { prepared.fields }
 
+        /// The body as it is sent. Empty without a body. Nil for a body that is supplied or read while it is sent: a
+        /// stream, a file or a multipart form.
+        public var body: ByteBuffer? {
+            switch prepared.body {
+            case .none, .upgrade: ByteBuffer()
+            case .bytes(let bytes): bytes
+            case .stream, .file, .multipart: nil
+            }
+        }
+
+        /// The SHA-256 digest of ``body`` in lower-case hexadecimal digits. Nil if there is no ``body``. Computed on
+        /// each access.
+        public var bodySHA256: String? {
+            guard let body else { return nil }
+            let digest = RunningDigest()
+            body.withUnsafeReadableBytes { digest.update($0) }
+            return digest.finish().reduce(into: "") { text, byte in
+                text.append(byte < 16 ? "0" : "")
+                text.append(String(byte, radix: 16))
+            }
+        }
+
         /// Replaces all header fields named `name`. A nil value removes them.
         ///
         /// - Throws: `invalid_request` if the value is invalid or the field must not be set by callers.
         public mutating func setHeader(_ name: String, _ value: String?) throws(NightjarError) {
             prepared = try prepared.settingByCaller(name, value)
         }
+    }
+
+    /// A call that waits for its deferred hook.
+    package final class Pending: Sendable {
+        package let request: Request
+        private let task: ClientTask
+
+        init(of task: ClientTask) {
+            request = Request(of: task)
+            self.task = task
+        }
+
+        /// Continues the call with a request, or fails the call. Responses after the first one are ignored. Any thread.
+        package func respond(_ result: Result<Request, NightjarError>) { task.hooked(result.map(\.prepared)) }
     }
 }

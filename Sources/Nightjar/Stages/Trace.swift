@@ -1,6 +1,5 @@
 import NIOCore
 import NightjarHTTP
-import Synchronization
 
 /// Reports calls and exchanges to observers. This stage is the lowest, so that it reports requests as sent and
 /// responses as received.
@@ -8,7 +7,6 @@ final class Trace: Stage, @unchecked Sendable {
     override var hooks: StageHooks { [.outgoing, .incoming, .responded, .failed, .ended] }
     private let states = CallStateKey<Progress>()
     private let observers: [CallObserver]
-    private static let calls = Atomic<Int>(0)
 
     init?(_ observers: [CallObserver]) {
         guard !observers.isEmpty else { return nil }
@@ -68,7 +66,7 @@ final class Trace: Stage, @unchecked Sendable {
             return progress
         }
         let report = CallObserver.CallReport(
-            number: Trace.calls.add(1, ordering: .relaxed).newValue, started: WallClock.secondsSince1970(),
+            number: call.task.callID, started: WallClock.secondsSince1970(),
             request: call.fetchesTokens ? call.task.request.withoutBody : call.task.request)
         let progress = Progress(report)
         call.states[states] = progress

@@ -78,6 +78,8 @@ static void getters_of_null_return_none(void) {
   CHECK(!nj_response_reason(NULL) && !nj_response_url(NULL) && !nj_response_header(NULL, "a"));
   CHECK(nj_response_header_count(NULL) == 0 && !nj_response_header_name_at(NULL, 0));
   CHECK(!nj_response_header_value_at(NULL, 0) && !nj_response_trailer(NULL, "a"));
+  CHECK(nj_response_trailer_count(NULL) == 0 && !nj_response_trailer_name_at(NULL, 0));
+  CHECK(!nj_response_trailer_value_at(NULL, 0) && nj_task_call_id(NULL) == 0);
   CHECK(!nj_response_body(NULL, &length) && NO_LENGTH);
   CHECK(!nj_response_text(NULL, &length) && NO_LENGTH);
   CHECK(nj_response_source(NULL) == NJ_SOURCE_NETWORK && !nj_response_is_being_refreshed(NULL));
@@ -98,6 +100,9 @@ static void getters_of_null_return_none(void) {
   CHECK(nj_client_mock_uses(NULL, NULL) == -1);
   CHECK(!nj_client_limits_json(NULL, &length) && NO_LENGTH);
 
+  CHECK(nj_prepared_request_call_id(NULL) == 0 && nj_prepared_request_header_count(NULL) == 0);
+  CHECK(!nj_prepared_request_header_name_at(NULL, 0) && !nj_prepared_request_header_value_at(NULL, 0));
+  CHECK(!nj_prepared_request_body(NULL, &length) && NO_LENGTH && !nj_prepared_request_body_sha256(NULL));
   CHECK(!nj_prepared_request_method(NULL) && !nj_prepared_request_url(NULL) && !nj_prepared_request_header(NULL, "a"));
   CHECK(nj_proposed_redirect_status(NULL) == 0 && !nj_proposed_redirect_source_url(NULL) && !nj_proposed_redirect_url(NULL) && !nj_proposed_redirect_method(NULL));
   CHECK(!nj_failed_attempt_error(NULL) && nj_failed_attempt_number(NULL) == 0);
