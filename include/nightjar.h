@@ -129,7 +129,7 @@
  *     nj_version, nj_version_number
  *
  *   Basic types
- *     nj_status_name, nj_text_free
+ *     nj_status_name, nj_text_free, nj_sha256, nj_hmac_sha256
  *
  *   nj_error: the reason of a failure
  *     nj_error_retain, nj_error_release, nj_error_kind, nj_error_phase, nj_error_message, nj_error_user_message,
@@ -527,6 +527,29 @@ typedef struct nj_challenge nj_challenge;                   /* a decision reques
 
 /** Frees a text whose comment says that the caller frees it with nj_text_free. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
+
+/**
+ * Computes the SHA-256 digest of bytes (FIPS 180-4), for example to sign requests.
+ *
+ * @param bytes      may be NULL if `length` is 0
+ * @param length     in bytes
+ * @param out_digest receives 32 bytes
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if a pointer is NULL
+ */
+NJ_API nj_status nj_sha256(const void *bytes, size_t length, unsigned char *out_digest);
+
+/**
+ * Computes the HMAC-SHA256 of bytes (RFC 2104), for example to sign requests.
+ *
+ * @param key        of any length; may be NULL if `key_length` is 0
+ * @param key_length in bytes
+ * @param bytes      may be NULL if `length` is 0
+ * @param length     in bytes
+ * @param out_code   receives 32 bytes; may be `key` or `bytes`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if a pointer is NULL
+ */
+NJ_API nj_status nj_hmac_sha256(const void *key, size_t key_length, const void *bytes, size_t length,
+                                unsigned char *out_code);
 
 /* ==================================================================================================================
  * nj_error: the reason of a failure

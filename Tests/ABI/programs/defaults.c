@@ -100,6 +100,16 @@ static void getters_of_null_return_none(void) {
   CHECK(nj_client_mock_uses(NULL, NULL) == -1);
   CHECK(!nj_client_limits_json(NULL, &length) && NO_LENGTH);
 
+  unsigned char digest[32];
+  CHECK(nj_sha256(NULL, 1, digest) == NJ_INVALID_ARGUMENT && nj_sha256("a", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_hmac_sha256(NULL, 1, "a", 1, digest) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_hmac_sha256("a", 1, NULL, 1, digest) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_hmac_sha256("a", 1, "a", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_sha256(NULL, 0, digest) == NJ_OK && digest[0] == 0xe3 && digest[31] == 0x55);
+  CHECK(nj_hmac_sha256(NULL, 0, NULL, 0, digest) == NJ_OK && digest[0] == 0xb6 && digest[31] == 0xad);
+  CHECK(nj_hmac_sha256("Jefe", 4, "what do ya want for nothing?", 28, digest) == NJ_OK && digest[0] == 0x5b);
+  CHECK(digest[31] == 0x43); /* RFC 4231 section 4.3 */
+
   CHECK(nj_prepared_request_call_id(NULL) == 0 && nj_prepared_request_header_count(NULL) == 0);
   CHECK(!nj_prepared_request_header_name_at(NULL, 0) && !nj_prepared_request_header_value_at(NULL, 0));
   CHECK(!nj_prepared_request_body(NULL, &length) && NO_LENGTH && !nj_prepared_request_body_sha256(NULL));
