@@ -156,9 +156,10 @@
  *     nj_config_set_verify_certificates, nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced,
  *     nj_pin_report_expected_count, nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at,
  *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_on_request, nj_config_on_response,
- *     nj_prepared_request_call_id, nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header,
- *     nj_prepared_request_header_count, nj_prepared_request_header_name_at, nj_prepared_request_header_value_at,
- *     nj_prepared_request_body, nj_prepared_request_body_sha256, nj_prepared_request_set_header
+ *     nj_config_on_store, nj_prepared_request_call_id, nj_prepared_request_method, nj_prepared_request_url,
+ *     nj_prepared_request_header, nj_prepared_request_header_count, nj_prepared_request_header_name_at,
+ *     nj_prepared_request_header_value_at, nj_prepared_request_body, nj_prepared_request_body_sha256,
+ *     nj_prepared_request_set_header
  *
  *   Authentication
  *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
@@ -1295,6 +1296,29 @@ typedef void (*nj_response_hook_fn)(void *context, const nj_prepared_request *re
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
 NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn after, void *context);
+
+/**
+ * Decides whether the cache stores a response that it could store. Runs when the response is complete, inside
+ * nj_queue_poll of the call's queue or inside the blocking call. The call waits for the decision, at most until the total
+ * timeout expires; without a decision, the response is not stored. Not called for 304 responses, which update an entry,
+ * and for nj_client_cache_put.
+ *
+ * @param request  the request with the headers that the before hook has set; it cannot be changed
+ * @param response also a redirect; its body is empty if the caller receives it in parts
+ * @return false: the response is not stored, and older entries for the request are removed
+ */
+typedef bool (*nj_store_hook_fn)(void *context, const nj_prepared_request *request, const nj_response *response);
+
+/**
+ * Sets the hook that decides whether responses are stored. With this hook, a background refresh stores its response only
+ * if the request has the callback of nj_request_on_refresh. Otherwise the refresh removes the old entry, and the next
+ * call sends a request.
+ *
+ * @param store   NULL, the default: each response that may be stored is stored
+ * @param context passed to `store` unchanged; must stay valid until the clients are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
+ */
+NJ_API nj_status nj_config_on_store(nj_config *config, nj_store_hook_fn store, void *context);
 
 /* nj_prepared_request: the request in a hook. Borrowed until the hook returns. Must be used only on the thread that runs
  * the hook. Texts and bytes that the functions return are valid until the hook returns. */

@@ -67,13 +67,27 @@ final class RedirectBox {
     }
 }
 
-/// The before and after hooks of a configuration, which C sets one by one.
+/// The hooks of a configuration, which C sets one by one.
 struct ConfiguredHooks {
     var before: (@Sendable (inout CallHooks.Request) throws(NightjarError) -> Void)?
     var after: (@Sendable (CallHooks.Request, Result<Response, NightjarError>) -> Void)?
 
+    var store: (@Sendable (CallHooks.Request, Response) -> Bool)?
+
     var hooks: CallHooks? {
-        before == nil && after == nil ? nil : CallHooks(runOnLoop: false, before: before, after: after)
+        before == nil && after == nil && store == nil
+            ? nil : CallHooks(runOnLoop: false, before: before, after: after, store: store)
+    }
+
+    mutating func setStore(_ callback: nj_store_hook_fn?, _ context: CallbackContext) {
+        guard let callback else { return store = nil }
+        store = { request, response in
+            let box = PreparedRequestBox(request, canChange: false)
+            let responseBox = ResponseBox(response)
+            return withExtendedLifetime((box, responseBox)) {
+                callback(context.pointer, Handle.lend(box), Handle.lend(responseBox))
+            }
+        }
     }
 
     mutating func setBefore(_ callback: nj_request_hook_fn?, _ context: CallbackContext) {

@@ -23,15 +23,15 @@ final class ScriptCallbacks: Sendable {
     func next() -> ScriptCallback? { pending.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-/// A decision request for a token, for the response of a mock's route, about a challenge or for the headers of a request,
-/// or a notification, which has no response.
+/// A decision request for a token, for the response of a mock's route, about a challenge, for the headers of a request or
+/// whether a response is stored, or a notification, which has no response.
 final class ScriptCallback: Sendable {
     /// The number of the client or the mock.
     let client: Int64
     let token: TokenProvider.Request?
     let mocked: MockRequest?
     let challenge: Authentication.Challenge?
-    let hooked: CallHooks.Pending?
+    let hooked: (any HookDecision)?
     /// The report of a pin mismatch or the challenge as JSON.
     let report: String?
     /// The number of the function to call, from 1, among the functions of the mock or the token functions of the
@@ -69,7 +69,7 @@ final class ScriptCallback: Sendable {
         function = 0
     }
 
-    init(_ client: Int64, hooked: CallHooks.Pending) {
+    init(_ client: Int64, hooked: any HookDecision) {
         self.client = client
         self.hooked = hooked
         report = nil
@@ -92,7 +92,7 @@ final class ScriptCallback: Sendable {
     deinit {
         // A challenge without a response uses the default.
         guard challenge == nil else { return }
-        guard hooked == nil else { return fail("the function on_request was stopped before it returned") }
+        if let hooked { return hooked.fail("the function \(hooked.name) was stopped before it returned") }
         fail(
             mocked == nil
                 ? "auth.provider was stopped before it returned a token"
@@ -102,7 +102,7 @@ final class ScriptCallback: Sendable {
     var kind: njl_callback_kind {
         if mocked != nil { return NJL_MOCK_REQUEST }
         if challenge != nil { return NJL_CHALLENGE }
-        if hooked != nil { return NJL_CALL_REQUEST }
+        if let hooked { return hooked.kind }
         if report != nil { return NJL_PIN_MISMATCH }
         guard let token else { return NJL_LOGIN_REQUIRED }
         return token.wasRejected ? NJL_TOKEN_REJECTED : NJL_TOKEN_NEEDED
@@ -110,8 +110,8 @@ final class ScriptCallback: Sendable {
 
     func fail(_ message: String) {
         guard challenge == nil else { return decide(.cancel(message)) }
+        if let hooked { return hooked.fail(message) }
         let error = NightjarError(.script, message)
-        if let hooked { return hooked.respond(.failure(error)) }
         if mocked == nil { respond(.failure(error)) } else { respond(mocked: .failure(error)) }
     }
 

@@ -100,7 +100,7 @@ public func njl_callback_request(_ callback: OpaquePointer?) -> OpaquePointer? {
 @_cdecl("njl_callback_body") @implementation
 public func njl_callback_body(_ callback: OpaquePointer?) -> OpaquePointer? {
     let callback = Handle<ScriptCallback>.borrow(callback)
-    return (callback?.mocked?.request.body ?? callback?.hooked?.request.body).map { Handle.make(BorrowedText($0)) }
+    return (callback?.mocked?.request.body ?? callback?.hooked?.body).map { Handle.make(BorrowedText($0)) }
 }
 
 @_cdecl("njl_callback_respond") @implementation

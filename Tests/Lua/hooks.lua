@@ -135,7 +135,6 @@ test("trailers can be read and listed", function(t)
   local err = select(2, nightjar.try(plain.get, plain, "/trailers?bytes=10", { expect = { 201 } }))
   t:equal(err.response.trailers["x-length"], "10")
   local streamed = plain:get("/trailers?bytes=10", { stream = true })
-  t:equal(#streamed.trailers, 0)
   for _ in streamed:chunks() do end
   t:equal(streamed.trailers.x_length, "10")
 end)

@@ -125,7 +125,7 @@ int njl_client_open(lua_State *L) {
   }
   take_mock(L, host, &listener);
   if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins || listener.reports_pins ||
-      listener.decides_challenges || listener.decides_requests) {
+      listener.decides_challenges || listener.decides_requests || listener.decides_storing) {
     listener.number = njl_number(L, host, 2);
   }
   njl_encode_client_options(L);

@@ -1,4 +1,4 @@
-/* client_decisions.c - the options on_challenge and on_request of a client: functions that decide for its calls.
+/* client_decisions.c - the options on_challenge, on_request and on_store of a client: functions that decide for its calls.
  *
  * A function runs in a child of the root task, because several calls may wait for the same decision. */
 #include <lua5.4/lauxlib.h>
@@ -13,6 +13,7 @@
 void njl_read_decisions(lua_State *L, int options, int client, njl_listener *listener) {
   listener->decides_challenges = njl_read_function(L, options, client, "on_challenge", NJL_CLIENT_CHALLENGE);
   listener->decides_requests = njl_read_function(L, options, client, "on_request", NJL_CLIENT_REQUEST);
+  listener->decides_storing = njl_read_function(L, options, client, "on_store", NJL_CLIENT_STORE);
 }
 
 /* Responds to the decision request at index 3 with the results of the function `name` at the indexes 1 and 2: nil; false
@@ -81,5 +82,26 @@ int njl_push_request_call(lua_State *L, njl_callback *callback) {
     lua_setfield(L, -3, "body");
   }
   lua_pop(L, 1);
+  return 2;
+}
+
+/* --- Stored responses --- */
+
+/* Responds to the decision request at index 2 with the result at index 1: nil or true to store the response, or false. */
+static int respond_to_response(lua_State *L) {
+  if (!lua_isnil(L, 1) && !lua_isboolean(L, 1)) {
+    return luaL_error(L, "on_store must return nil, true or false, got %s", luaL_tolstring(L, 1, NULL));
+  }
+  bool is_stored = lua_isnil(L, 1) || lua_toboolean(L, 1);
+  njl_callback_decide(lua_touserdata(L, 2), is_stored ? NJL_CHOOSE_DEFAULT : NJL_CHOOSE_CANCEL, (njl_bytes){0});
+  return 0;
+}
+
+static const njl_responder responses = {.results = 1, .respond = respond_to_response};
+
+static int decide_response(lua_State *L) { return njl_call_and_respond(L, &responses); }
+
+int njl_push_store_call(lua_State *L, njl_callback *callback) {
+  push_call(L, callback, NJL_CLIENT_STORE, decide_response, "the response");
   return 2;
 }

@@ -9,9 +9,13 @@ public final class CallHooks: Sendable {
     let before: (@Sendable (inout Request) throws(NightjarError) -> Void)?
     /// Receives the request of the call and the result before the caller does.
     let after: (@Sendable (Request, Result<Response, NightjarError>) -> Void)?
+    /// Decides whether the cache stores a response.
+    let store: (@Sendable (Request, Response) -> Bool)?
     let runOnLoop: Bool
     /// Runs in place of ``before`` and responds later.
     let deferred: (@Sendable (Pending) -> Void)?
+    /// Runs on the loop in place of ``store`` and responds later.
+    let deferredStore: (@Sendable (PendingStore) -> Void)?
 
     /// - Parameters:
     ///   - runOnLoop: If true, the hooks run on the client's loop thread and must not block. If false, they run where the
@@ -20,22 +24,44 @@ public final class CallHooks: Sendable {
     ///   - before: Runs once for each call, before a request is sent or the cache responds. May change the headers, or
     ///     fail the call by throwing an error.
     ///   - after: Receives the result before the caller does, and the request with the headers that `before` has set.
+    ///   - store: Decides whether the cache stores a complete response that it could store. If it returns false, the
+    ///     response is not stored and replaces no stored response; older entries for the request are removed. The call
+    ///     waits for the decision. The body is empty if the caller receives it in parts. Not called for 304 responses,
+    ///     which update an entry. If `runOnLoop` is false, a background revalidation whose result no callback receives
+    ///     stores nothing.
     public init(
         runOnLoop: Bool = true, before: (@Sendable (inout Request) throws(NightjarError) -> Void)? = nil,
-        after: (@Sendable (Request, Result<Response, NightjarError>) -> Void)? = nil
+        after: (@Sendable (Request, Result<Response, NightjarError>) -> Void)? = nil,
+        store: (@Sendable (Request, Response) -> Bool)? = nil
     ) {
         self.runOnLoop = runOnLoop
         self.before = before
         self.after = after
+        self.store = store
         deferred = nil
+        deferredStore = nil
     }
 
-    /// Creates a hook that runs where the call's callbacks run, and responds later.
-    package init(deferred: @escaping @Sendable (Pending) -> Void) {
+    /// Creates hooks that respond later. `deferred` runs where the call's callbacks run, and `store` on the loop.
+    package init(
+        deferred: (@Sendable (Pending) -> Void)?, store deferredStore: (@Sendable (PendingStore) -> Void)? = nil
+    ) {
         self.deferred = deferred
+        self.deferredStore = deferredStore
+        store = nil
         runOnLoop = false
         before = nil
         after = nil
+    }
+
+    var decidesStoring: Bool { store != nil || deferredStore != nil }
+    /// Whether the decision about storing needs no queue of a call.
+    var storesOnLoop: Bool { runOnLoop || deferredStore != nil }
+
+    /// Decides whether the cache stores a response.
+    func decide(_ pending: PendingStore) {
+        if let deferredStore { return deferredStore(pending) }
+        pending.respond(store?(pending.request, pending.response) ?? true)
     }
 
     func run(before request: Request) -> Result<PreparedRequest, NightjarError> {
@@ -95,6 +121,22 @@ extension CallHooks {
         public mutating func setHeader(_ name: String, _ value: String?) throws(NightjarError) {
             prepared = try prepared.settingByCaller(name, value)
         }
+    }
+
+    /// A response that the cache stores if the hook allows it.
+    package final class PendingStore: Sendable {
+        package let request: Request
+        package let response: Response
+        private let decided: @Sendable (Bool) -> Void
+
+        init(_ request: Request, _ response: Response, decided: @escaping @Sendable (Bool) -> Void) {
+            self.request = request
+            self.response = response
+            self.decided = decided
+        }
+
+        /// Stores the response or not. Decisions after the first one are ignored. Any thread.
+        package func respond(_ isStored: Bool) { decided(isStored) }
     }
 
     /// A call that waits for its deferred hook.

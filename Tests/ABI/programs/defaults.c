@@ -291,6 +291,7 @@ static void null_is_a_value_only_where_it_says(void) {
   CHECK(nj_config_set_path_scope(config, NULL) == NJ_OK && nj_config_set_user_agent(config, NULL) == NJ_OK);
   CHECK(nj_config_set_proxy(config, NULL) == NJ_OK && nj_config_set_no_proxy(config, NULL) == NJ_OK);
   CHECK(nj_config_set_unix_socket(config, NULL) == NJ_OK && nj_config_on_request(config, NULL, NULL) == NJ_OK);
+  CHECK(nj_config_on_store(config, NULL, NULL) == NJ_OK);
   CHECK(nj_config_on_response(config, NULL, NULL) == NJ_OK && nj_config_set_cookies(config, NULL) == NJ_OK);
   CHECK(nj_config_set_cache(config, NULL) == NJ_OK && nj_config_set_login_cookies(config, NULL) == NJ_OK);
   CHECK(nj_config_set_catalog(config, NULL) == NJ_OK && nj_config_set_mock(config, NULL, NULL) == NJ_OK);
