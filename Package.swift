@@ -209,8 +209,8 @@ let package = Package(
         .target(
             name: "NightjarABI",
             dependencies: [
-                "CNightjar", "Nightjar", "NightjarAPI", "NightjarHandles", "NightjarHTTP", "NightjarLua",
-                "NightjarTesting", "NightjarTransport",
+                "CNightjar", "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP",
+                "NightjarLua", "NightjarTesting", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),

@@ -136,7 +136,7 @@
  *     nj_version, nj_version_number
  *
  *   Basic types
- *     nj_status_name, nj_text_free
+ *     nj_status_name, nj_text_free, nj_sha256, nj_hmac_sha256
  *
  *   nj_error: the reason of a failure
  *     nj_error_retain, nj_error_release, nj_error_last, nj_error_kind, nj_error_phase, nj_error_message,
@@ -169,11 +169,13 @@
  *     nj_config_max_connections_per_host, nj_config_max_redirects, nj_config_retry_attempts, nj_config_decompress,
  *     nj_config_coalesce, nj_config_ephemeral, nj_config_verify_certificates, nj_config_set_shared_loop,
  *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_set_observer, nj_observation_step,
- *     nj_observation_call, nj_observation_time, nj_observation_attempt, nj_observation_method, nj_observation_url,
- *     nj_observation_host, nj_observation_address, nj_observation_version, nj_observation_reused_connection,
+ *     nj_observation_call_id, nj_observation_time, nj_observation_attempt, nj_observation_method, nj_observation_url,
+ *     nj_observation_host, nj_observation_address, nj_observation_http_version, nj_observation_reused_connection,
  *     nj_observation_duration, nj_observation_http_status, nj_observation_source, nj_observation_error,
- *     nj_observation_dropped, nj_config_on_request, nj_config_on_response, nj_prepared_request_method,
- *     nj_prepared_request_url, nj_prepared_request_header, nj_prepared_request_set_header,
+ *     nj_observation_dropped, nj_config_on_request, nj_config_on_response, nj_config_on_store,
+ *     nj_prepared_request_call_id, nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header,
+ *     nj_prepared_request_header_count, nj_prepared_request_header_name_at, nj_prepared_request_header_value_at,
+ *     nj_prepared_request_body, nj_prepared_request_body_sha256, nj_prepared_request_set_header,
  *     nj_prepared_request_set_cache_partition
  *
  *   Authentication
@@ -229,8 +231,8 @@
  *     nj_client_set_pinning, nj_login_prompt_url, nj_login_prompt_user_code, nj_login_prompt_complete_url
  *
  *   nj_task: a call, login, logout or event stream, in progress or finished
- *     nj_task_retain, nj_task_release, nj_task_cancel, nj_task_is_finished, nj_task_wait, nj_task_pause,
- *     nj_task_resume, nj_task_resume_body
+ *     nj_task_retain, nj_task_release, nj_task_cancel, nj_task_is_finished, nj_task_call_id, nj_task_wait,
+ *     nj_task_pause, nj_task_resume, nj_task_resume_body
  *
  *   nj_canceller: cancels the calls of requests, also while nj_client_send blocks
  *     nj_canceller_new, nj_canceller_free, nj_canceller_cancel, nj_canceller_is_cancelled
@@ -257,15 +259,15 @@
  *   nj_response: a status, headers and a body
  *     nj_response_retain, nj_response_release, nj_response_status, nj_response_reason, nj_response_http_version,
  *     nj_response_header, nj_response_header_count, nj_response_header_name_at, nj_response_header_value_at,
- *     nj_response_trailer, nj_response_body, nj_response_text, nj_response_url, nj_response_source,
- *     nj_response_is_being_refreshed, nj_response_redirect_count, nj_response_redirect_status_at,
- *     nj_response_redirect_url_at, nj_response_attempts, nj_response_explain, nj_response_explain_json,
- *     nj_response_idempotency_key, nj_response_curl, nj_response_time_total, nj_response_time_sent,
- *     nj_response_time_first_byte, nj_response_time_dns, nj_response_time_connect, nj_response_time_tls,
- *     nj_response_peer_address, nj_response_tls_json, nj_response_reused_connection, nj_response_stream_id,
- *     nj_response_json_type, nj_response_json_bool, nj_response_json_int64, nj_response_json_uint64,
- *     nj_response_json_double, nj_response_json_string, nj_response_json_count, nj_response_json_key_at,
- *     nj_response_json_text
+ *     nj_response_trailer, nj_response_trailer_count, nj_response_trailer_name_at, nj_response_trailer_value_at,
+ *     nj_response_body, nj_response_text, nj_response_url, nj_response_source, nj_response_is_being_refreshed,
+ *     nj_response_redirect_count, nj_response_redirect_status_at, nj_response_redirect_url_at, nj_response_attempts,
+ *     nj_response_explain, nj_response_explain_json, nj_response_idempotency_key, nj_response_curl,
+ *     nj_response_time_total, nj_response_time_sent, nj_response_time_first_byte, nj_response_time_dns,
+ *     nj_response_time_connect, nj_response_time_tls, nj_response_peer_address, nj_response_tls_json,
+ *     nj_response_reused_connection, nj_response_stream_id, nj_response_json_type, nj_response_json_bool,
+ *     nj_response_json_int64, nj_response_json_uint64, nj_response_json_double, nj_response_json_string,
+ *     nj_response_json_count, nj_response_json_key_at, nj_response_json_text
  *
  *   nj_batch: many calls, a few at a time
  *     nj_client_send_batch, nj_client_start_batch, nj_batch_retain, nj_batch_release, nj_batch_cancel,
@@ -549,7 +551,7 @@ typedef struct nj_network_observer nj_network_observer;     /* reports changes o
 typedef struct nj_resource nj_resource;                     /* data of an API that a view shows */
 typedef struct nj_resource_observer nj_resource_observer;   /* reports changes of a resource */
 typedef struct nj_snapshot nj_snapshot;                     /* the state of a resource at one moment; immutable */
-typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a before hook */
+typedef struct nj_prepared_request nj_prepared_request;     /* borrowed: the request in a hook */
 typedef struct nj_proposed_redirect nj_proposed_redirect;   /* borrowed: a redirect that is about to be followed */
 typedef struct nj_failed_attempt nj_failed_attempt;         /* borrowed: an attempt that has failed */
 typedef struct nj_login_prompt nj_login_prompt;             /* borrowed: the prompt of an interactive login */
@@ -565,6 +567,29 @@ typedef struct nj_store_request nj_store_request;           /* a decision reques
 
 /** Frees a text whose comment says that the caller frees it with nj_text_free. NULL is ignored. */
 NJ_API void nj_text_free(char *text);
+
+/**
+ * Computes the SHA-256 digest of bytes (FIPS 180-4), for example to sign requests.
+ *
+ * @param bytes      may be NULL if `length` is 0
+ * @param length     in bytes
+ * @param out_digest receives 32 bytes
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if a pointer is NULL
+ */
+NJ_API nj_status nj_sha256(const void *bytes, size_t length, unsigned char *out_digest);
+
+/**
+ * Computes the HMAC-SHA256 of bytes (RFC 2104), for example to sign requests.
+ *
+ * @param key        of any length; may be NULL if `key_length` is 0
+ * @param key_length in bytes
+ * @param bytes      may be NULL if `length` is 0
+ * @param length     in bytes
+ * @param out_code   receives 32 bytes; may be `key` or `bytes`
+ * @return NJ_OK; NJ_INVALID_ARGUMENT if a pointer is NULL
+ */
+NJ_API nj_status nj_hmac_sha256(const void *key, size_t key_length, const void *bytes, size_t length,
+                                unsigned char *out_code);
 
 /* ==================================================================================================================
  * nj_error: the reason of a failure
@@ -1434,7 +1459,7 @@ typedef enum nj_step {
   NJ_STEP_RESOLVED = 2,   /* the addresses of a host that was looked up are known: host, duration */
   NJ_STEP_CONNECTED = 3,  /* the connection that the call waits for is connected: address, duration */
   NJ_STEP_SECURED = 4,    /* the TLS handshake of this connection is complete: duration */
-  NJ_STEP_SENT = 5,       /* the client sends the request on a connection: address, version, reused_connection */
+  NJ_STEP_SENT = 5,       /* the client sends the request: address, http_version, reused_connection */
   NJ_STEP_FIRST_BYTE = 6, /* the head of the response has arrived: http_status */
   NJ_STEP_REDIRECTED = 7, /* the client follows a redirect: http_status, url */
   NJ_STEP_RETRIED = 8,    /* the client retries the request: error; duration is the wait before the next attempt */
@@ -1468,8 +1493,8 @@ NJ_API nj_status nj_config_set_observer(nj_config *config, nj_queue *queue, nj_o
 /** Returns the kind of a step. NJ_STEP_NONE if `observation` is NULL. */
 NJ_API nj_step nj_observation_step(const nj_observation *observation);
 
-/** Returns the number of the call, unique in the process and at least 1. 0 if `observation` is NULL. */
-NJ_API uint64_t nj_observation_call(const nj_observation *observation);
+/** Returns the number of the call, as nj_task_call_id. 0 if `observation` is NULL. */
+NJ_API int64_t nj_observation_call_id(const nj_observation *observation);
 
 /** Returns the seconds since the start of the call. -1 if `observation` is NULL. */
 NJ_API double nj_observation_time(const nj_observation *observation);
@@ -1478,7 +1503,7 @@ NJ_API double nj_observation_time(const nj_observation *observation);
  * Returns how many requests the call had started to send, including redirects and retries. A request counts from the time
  * at which it waits for a connection. 0 before the first request, and if `observation` is NULL.
  */
-NJ_API int nj_observation_attempt(const nj_observation *observation);
+NJ_API size_t nj_observation_attempt(const nj_observation *observation);
 
 /** Returns the method of NJ_STEP_STARTED. NULL for other steps, and if `observation` is NULL. */
 NJ_API const char *nj_observation_method(const nj_observation *observation);
@@ -1499,10 +1524,10 @@ NJ_API const char *nj_observation_host(const nj_observation *observation);
 NJ_API const char *nj_observation_address(const nj_observation *observation);
 
 /**
- * Returns the version of NJ_STEP_SENT: "HTTP/1.1" or "HTTP/2". NULL for other steps, for a mock, and if `observation` is
- * NULL.
+ * Returns the version of HTTP of NJ_STEP_SENT, as nj_response_http_version. 0 for other steps, for a mock, and if
+ * `observation` is NULL.
  */
-NJ_API const char *nj_observation_version(const nj_observation *observation);
+NJ_API int nj_observation_http_version(const nj_observation *observation);
 
 /**
  * Reports whether the request of NJ_STEP_SENT uses a connection that another exchange has used. False for other steps,
@@ -1559,10 +1584,16 @@ typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *requ
 NJ_API nj_status nj_config_on_request(nj_config *config, nj_request_hook_fn before, void *context);
 
 /**
- * Runs after each call, on the thread that receives the call's result and before the result is delivered. Exactly one of
- * `response` and `error` is not NULL. Both are borrowed until the hook returns.
+ * Runs after each call, on the thread that receives the call's result and before the result is delivered.
+ *
+ * @param request  the request with the headers that the before hook has set; it cannot be changed
+ * @param response NULL if the call has failed
+ * @param error    NULL if the call has succeeded
+ *
+ * All three are borrowed until the hook returns.
  */
-typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, const nj_error *error);
+typedef void (*nj_response_hook_fn)(void *context, const nj_prepared_request *request, const nj_response *response,
+                                    const nj_error *error);
 
 /**
  * Sets the hook after each call.
@@ -1573,27 +1604,81 @@ typedef void (*nj_response_hook_fn)(void *context, const nj_response *response, 
  */
 NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn after, void *context);
 
-/* nj_prepared_request: the request in a before hook. Borrowed until the hook returns. Must be used only on the thread
- * that runs the hook. */
-
-/** Returns the method. Valid until the hook returns. NULL if `request` is NULL. */
-NJ_API const char *nj_prepared_request_method(nj_prepared_request *request);
-
-/** Returns the URL. Secrets in its query are not masked. Valid until the hook returns. NULL if `request` is NULL. */
-NJ_API const char *nj_prepared_request_url(nj_prepared_request *request);
+/**
+ * Decides whether the cache stores a response that it could store. Runs when the response is complete, inside
+ * nj_queue_poll of the call's queue or inside the blocking call. The call waits for the decision, at most until the total
+ * timeout expires; without a decision, the response is not stored. Not called for 304 responses, which update an entry,
+ * and for nj_client_cache_put.
+ *
+ * @param request  the request with the headers that the before hook has set; it cannot be changed
+ * @param response also a redirect; its body is empty if the caller receives it in parts
+ * @return false: the response is not stored, and older entries for the request are removed
+ */
+typedef bool (*nj_store_hook_fn)(void *context, const nj_prepared_request *request, const nj_response *response);
 
 /**
- * Returns the value of the first header of a name. Secrets are not masked. Valid until the hook returns. NULL if there
- * is no such header, or if `request` is NULL.
+ * Sets the hook that decides whether responses are stored. With this hook, a background refresh stores its response only
+ * if the request has the callback of nj_request_on_refresh. Otherwise the refresh removes the old entry, and the next
+ * call sends a request.
+ *
+ * @param store   NULL, the default: each response that may be stored is stored
+ * @param context passed to `store` unchanged; must stay valid until the clients are freed
+ * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API const char *nj_prepared_request_header(nj_prepared_request *request, const char *name);
+NJ_API nj_status nj_config_on_store(nj_config *config, nj_store_hook_fn store, void *context);
+
+/* nj_prepared_request: the request in a hook. Borrowed until the hook returns. Must be used only on the thread that runs
+ * the hook. Texts and bytes that the functions return are valid until the hook returns. */
+
+/**
+ * Returns the number of the call: from 1, unique in the process, and the same in the before hook, in the after hook and
+ * from nj_task_call_id. 0 if `request` is NULL.
+ */
+NJ_API int64_t nj_prepared_request_call_id(const nj_prepared_request *request);
+
+/** Returns the method. NULL if `request` is NULL. */
+NJ_API const char *nj_prepared_request_method(const nj_prepared_request *request);
+
+/** Returns the URL. Secrets in its query are not masked. NULL if `request` is NULL. */
+NJ_API const char *nj_prepared_request_url(const nj_prepared_request *request);
+
+/**
+ * Returns the value of the first header of a name. Secrets are not masked. NULL if there is no such header, or if
+ * `request` is NULL.
+ */
+NJ_API const char *nj_prepared_request_header(const nj_prepared_request *request, const char *name);
+
+/**
+ * Returns the number of headers, including Host and Content-Length. Some headers are added later: the cookies of the jar,
+ * the credentials of logins and the conditions of the cache. 0 if `request` is NULL.
+ */
+NJ_API size_t nj_prepared_request_header_count(const nj_prepared_request *request);
+
+/** Returns the name or the value of a header, in the order of sending. NULL if `index` is out of range. */
+NJ_API const char *nj_prepared_request_header_name_at(const nj_prepared_request *request, size_t index);
+NJ_API const char *nj_prepared_request_header_value_at(const nj_prepared_request *request, size_t index);
+
+/**
+ * Returns the body as it is sent, without NUL at the end. Not NULL for a request without a body.
+ *
+ * @param out_length receives the length in bytes; may be NULL
+ * @return NULL, with a length of 0, for a body that is supplied or read while it is sent (a stream, a file or a multipart
+ *         form), or if `request` is NULL
+ */
+NJ_API const void *nj_prepared_request_body(const nj_prepared_request *request, size_t *out_length);
+
+/**
+ * Returns the SHA-256 digest of the body, 64 lower-case hexadecimal digits. A request without a body has the digest of no
+ * bytes. Computed in each call. NULL if nj_prepared_request_body returns NULL.
+ */
+NJ_API const char *nj_prepared_request_body_sha256(const nj_prepared_request *request);
 
 /**
  * Replaces all headers of a name by one value.
  *
  * @param value NULL: removes the headers of this name
- * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_INVALID_REQUEST if the name or the value cannot be sent in a header, or the
- *         header is one that only the client sets (Content-Length, Transfer-Encoding and others)
+ * @return NJ_OK; NJ_INVALID_ARGUMENT, also in an after hook; NJ_INVALID_REQUEST if the name or the value cannot be sent
+ *         in a header, or the header is one that only the client sets (Content-Length, Transfer-Encoding and others)
  */
 NJ_API nj_status nj_prepared_request_set_header(nj_prepared_request *request, const char *name, const char *value);
 
@@ -2888,6 +2973,12 @@ NJ_API void nj_task_cancel(nj_task *task);
 NJ_API bool nj_task_is_finished(const nj_task *task);
 
 /**
+ * Returns the number of the task's call, as nj_prepared_request_call_id. 0 for tasks that are not calls, such as logins
+ * and event streams, and if `task` is NULL.
+ */
+NJ_API int64_t nj_task_call_id(const nj_task *task);
+
+/**
  * Calls the callbacks that are due in the task's queue, as nj_queue_poll does, until the completion callback of the task
  * has returned. Another thread may poll the queue meanwhile. nj_task_cancel on another thread ends the task, and then the
  * wait.
@@ -3572,6 +3663,13 @@ NJ_API const char *nj_response_header_value_at(const nj_response *response, size
  * is NULL.
  */
 NJ_API const char *nj_response_trailer(const nj_response *response, const char *name);
+
+/** Returns the number of trailers. 0 if `response` is NULL. */
+NJ_API size_t nj_response_trailer_count(const nj_response *response);
+
+/** Returns the name or the value of a trailer, in the order of arrival. NULL if `index` is out of range. */
+NJ_API const char *nj_response_trailer_name_at(const nj_response *response, size_t index);
+NJ_API const char *nj_response_trailer_value_at(const nj_response *response, size_t index);
 
 /**
  * Returns the body, followed by NUL.

@@ -226,6 +226,15 @@ public func nj_config_on_response(
     }
 }
 
+@_cdecl("nj_config_on_store") @implementation
+public func nj_config_on_store(
+    _ config: OpaquePointer?, _ store: nj_store_hook_fn?, _ context: UnsafeMutableRawPointer?
+) -> nj_status {
+    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
+    config.hooks.setStore(store, CallbackContext(pointer: context))
+    return NJ_OK
+}
+
 @_cdecl("nj_config_set_max_redirects") @implementation
 public func nj_config_set_max_redirects(_ config: OpaquePointer?, _ count: Int) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in try configuration.redirect.follow(atMost: count) }

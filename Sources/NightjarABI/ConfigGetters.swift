@@ -26,7 +26,7 @@ public func nj_config_path_scope(_ config: OpaquePointer?) -> UnsafePointer<CCha
 
 @_cdecl("nj_config_header") @implementation
 public func nj_config_header(_ config: OpaquePointer?, _ name: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
-    Handle<ConfigBox>.borrow(config)?.configuration.headers.lendValue(of: name)
+    Handle<ConfigBox>.borrow(config)?.configuration.headers.lendValue(name)
 }
 
 @_cdecl("nj_config_user_agent") @implementation

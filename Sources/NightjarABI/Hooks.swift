@@ -1,15 +1,57 @@
 import CNightjar
+import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
 
 /// A request as C sees it in a hook. Belongs to the thread that runs the hook.
 final class PreparedRequestBox {
-    var request: CallHooks.Request
+    let canChange: Bool
+    private(set) var request: CallHooks.Request
+    /// The headers that C borrows until the hook returns. The last element belongs to `request`, the others to the request
+    /// before its changes.
+    private var headerLists: [Headers] = []
+    private var hasCurrentHeaders = false
     /// Texts that C borrows until the hook returns.
     private var texts: [CString] = []
+    private var body: ByteBuffer?
 
-    init(_ request: CallHooks.Request) { self.request = request }
+    init(_ request: CallHooks.Request, canChange: Bool) {
+        self.request = request
+        self.canChange = canChange
+    }
+
+    var headers: Headers {
+        if hasCurrentHeaders, let headers = headerLists.last { return headers }
+        let headers = request.headers
+        headerLists.append(headers)
+        hasCurrentHeaders = true
+        return headers
+    }
+
+    func setHeader(_ name: String, _ value: String?) throws(NightjarError) {
+        try checkMayChange()
+        try request.setHeader(name, value)
+        hasCurrentHeaders = false
+    }
+
+    func setCachePartition(_ partition: String?) throws(NightjarError) {
+        try checkMayChange()
+        request.cachePartition = partition
+    }
+
+    private func checkMayChange() throws(NightjarError) {
+        guard canChange else {
+            throw NightjarError(
+                .invalidArgument, "the request of an after hook cannot be changed; change it in a before hook")
+        }
+    }
+
+    /// Returns the body, which is kept until the hook returns.
+    func lendBody() -> ByteBuffer? {
+        body = body ?? request.body
+        return body
+    }
 
     func lend(_ text: String) -> UnsafePointer<CChar> {
         let text = CString(text)
@@ -34,19 +76,33 @@ final class RedirectBox {
     }
 }
 
-/// The before and after hooks of a configuration, which C sets one by one.
+/// The hooks of a configuration, which C sets one by one.
 struct ConfiguredHooks {
     var before: (@Sendable (inout CallHooks.Request) throws(NightjarError) -> Void)?
-    var after: (@Sendable (Result<Response, NightjarError>) -> Void)?
+    var after: (@Sendable (CallHooks.Request, Result<Response, NightjarError>) -> Void)?
+
+    var store: (@Sendable (CallHooks.Request, Response) -> Bool)?
 
     var hooks: CallHooks? {
-        before == nil && after == nil ? nil : CallHooks(runOnLoop: false, before: before, after: after)
+        before == nil && after == nil && store == nil
+            ? nil : CallHooks(runOnLoop: false, before: before, after: after, store: store)
+    }
+
+    mutating func setStore(_ callback: nj_store_hook_fn?, _ context: CallbackContext) {
+        guard let callback else { return store = nil }
+        store = { request, response in
+            let box = PreparedRequestBox(request, canChange: false)
+            let responseBox = ResponseBox(response)
+            return withExtendedLifetime((box, responseBox)) {
+                callback(context.pointer, Handle.lend(box), Handle.lend(responseBox))
+            }
+        }
     }
 
     mutating func setBefore(_ callback: nj_request_hook_fn?, _ context: CallbackContext) {
         guard let callback else { return before = nil }
         before = { request throws(NightjarError) in
-            let box = PreparedRequestBox(request)
+            let box = PreparedRequestBox(request, canChange: true)
             let status = withExtendedLifetime(box) { callback(context.pointer, Handle.lend(box)) }
             guard status == NJ_OK else {
                 let kind = ErrorKind(rawValue: Int32(bitPattern: status.rawValue)) ?? .cancelled
@@ -58,8 +114,11 @@ struct ConfiguredHooks {
 
     mutating func setAfter(_ callback: nj_response_hook_fn?, _ context: CallbackContext) {
         guard let callback else { return after = nil }
-        after = { result in
-            result.lend { callback(context.pointer, $0, $1) }
+        after = { request, result in
+            let box = PreparedRequestBox(request, canChange: false)
+            withExtendedLifetime(box) {
+                result.lend { callback(context.pointer, Handle.lend(box), $0, $1) }
+            }
         }
     }
 }
@@ -76,12 +135,48 @@ public func nj_prepared_request_url(_ request: OpaquePointer?) -> UnsafePointer<
     }
 }
 
+@_cdecl("nj_prepared_request_call_id") @implementation
+public func nj_prepared_request_call_id(_ request: OpaquePointer?) -> Int64 {
+    Int64(Handle<PreparedRequestBox>.borrow(request)?.request.callID ?? 0)
+}
+
 @_cdecl("nj_prepared_request_header") @implementation
 public func nj_prepared_request_header(
     _ request: OpaquePointer?, _ name: UnsafePointer<CChar>?
 ) -> UnsafePointer<CChar>? {
-    guard let box = Handle<PreparedRequestBox>.borrow(request), let name = text(name) else { return nil }
-    return box.request.headers[name].map(box.lend)
+    Handle<PreparedRequestBox>.borrow(request)?.headers.lendValue(name)
+}
+
+@_cdecl("nj_prepared_request_header_count") @implementation
+public func nj_prepared_request_header_count(_ request: OpaquePointer?) -> Int {
+    Handle<PreparedRequestBox>.borrow(request)?.headers.count ?? 0
+}
+
+@_cdecl("nj_prepared_request_header_name_at") @implementation
+public func nj_prepared_request_header_name_at(_ request: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    Handle<PreparedRequestBox>.borrow(request)?.headers.lendName(at: index)
+}
+
+@_cdecl("nj_prepared_request_header_value_at") @implementation
+public func nj_prepared_request_header_value_at(_ request: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    Handle<PreparedRequestBox>.borrow(request)?.headers.lendValue(at: index)
+}
+
+@_cdecl("nj_prepared_request_body") @implementation
+public func nj_prepared_request_body(
+    _ request: OpaquePointer?, _ outLength: UnsafeMutablePointer<Int>?
+) -> UnsafeRawPointer? {
+    outLength?.pointee = 0
+    guard let box = Handle<PreparedRequestBox>.borrow(request), let body = box.lendBody() else { return nil }
+    guard body.readableBytes > 0 else { return UnsafeRawPointer(box.lend("")) }
+    outLength?.pointee = body.readableBytes
+    // The box owns the bytes and never changes them.
+    return body.withUnsafeReadableBytes { $0.baseAddress }
+}
+
+@_cdecl("nj_prepared_request_body_sha256") @implementation
+public func nj_prepared_request_body_sha256(_ request: OpaquePointer?) -> UnsafePointer<CChar>? {
+    Handle<PreparedRequestBox>.borrow(request).flatMap { box in box.request.bodySHA256.map(box.lend) }
 }
 
 @_cdecl("nj_prepared_request_set_header") @implementation
@@ -91,7 +186,7 @@ public func nj_prepared_request_set_header(
     setting { () throws(NightjarError) in
         let box = try required(Handle<PreparedRequestBox>.borrow(request), "request")
         let value = try optional(value, "value")
-        try box.request.setHeader(try required(text(name), "name"), value)
+        try box.setHeader(try required(text(name), "name"), value)
     }
 }
 
@@ -101,7 +196,7 @@ public func nj_prepared_request_set_cache_partition(
 ) -> nj_status {
     setting { () throws(NightjarError) in
         let box = try required(Handle<PreparedRequestBox>.borrow(request), "request")
-        box.request.cachePartition = try optional(partition, "partition")
+        try box.setCachePartition(try optional(partition, "partition"))
     }
 }
 

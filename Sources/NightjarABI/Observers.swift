@@ -11,7 +11,7 @@ final class ObservationBox {
     private(set) var url: CString?
     private(set) var host: CString?
     private(set) var address: CString?
-    private(set) var version: CString?
+    private(set) var version: Int32?
     private(set) var isReused = false
     private(set) var duration: Duration?
     private(set) var status = 0
@@ -39,7 +39,7 @@ final class ObservationBox {
         case .sent(let peer, let version, let isReused):
             kind = NJ_STEP_SENT
             address = peer.map { CString($0) }
-            self.version = version.map { CString($0.description) }
+            self.version = version.map { Int32(clamping: $0.rawValue) }
             self.isReused = isReused
         case .firstByte(let status):
             kind = NJ_STEP_FIRST_BYTE
@@ -91,9 +91,9 @@ public func nj_observation_step(_ observation: OpaquePointer?) -> nj_step {
     borrowed(observation)?.kind ?? NJ_STEP_NONE
 }
 
-@_cdecl("nj_observation_call") @implementation
-public func nj_observation_call(_ observation: OpaquePointer?) -> UInt64 {
-    UInt64(clamping: borrowed(observation)?.step.call ?? 0)
+@_cdecl("nj_observation_call_id") @implementation
+public func nj_observation_call_id(_ observation: OpaquePointer?) -> Int64 {
+    Int64(borrowed(observation)?.step.callID ?? 0)
 }
 
 @_cdecl("nj_observation_time") @implementation
@@ -102,8 +102,8 @@ public func nj_observation_time(_ observation: OpaquePointer?) -> Double {
 }
 
 @_cdecl("nj_observation_attempt") @implementation
-public func nj_observation_attempt(_ observation: OpaquePointer?) -> Int32 {
-    Int32(clamping: borrowed(observation)?.step.attempt ?? 0)
+public func nj_observation_attempt(_ observation: OpaquePointer?) -> Int {
+    borrowed(observation)?.step.attempt ?? 0
 }
 
 @_cdecl("nj_observation_method") @implementation
@@ -126,9 +126,9 @@ public func nj_observation_address(_ observation: OpaquePointer?) -> UnsafePoint
     borrowed(observation)?.address?.pointer
 }
 
-@_cdecl("nj_observation_version") @implementation
-public func nj_observation_version(_ observation: OpaquePointer?) -> UnsafePointer<CChar>? {
-    borrowed(observation)?.version?.pointer
+@_cdecl("nj_observation_http_version") @implementation
+public func nj_observation_http_version(_ observation: OpaquePointer?) -> Int32 {
+    borrowed(observation)?.version ?? 0
 }
 
 @_cdecl("nj_observation_reused_connection") @implementation

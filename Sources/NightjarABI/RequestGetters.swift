@@ -22,7 +22,7 @@ public func nj_request_target(_ request: OpaquePointer?) -> UnsafePointer<CChar>
 
 @_cdecl("nj_request_header") @implementation
 public func nj_request_header(_ request: OpaquePointer?, _ name: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
-    Handle<RequestBox>.borrow(request)?.request.headers.lendValue(of: name)
+    Handle<RequestBox>.borrow(request)?.request.headers.lendValue(name)
 }
 
 @_cdecl("nj_request_header_count") @implementation

@@ -118,12 +118,6 @@ final class CurlLines: Sendable {
     }
 }
 
-/// Returns the value of a header in the buffer of `headers`, where it is followed by a NUL.
-private func value(_ headers: Headers, _ name: UnsafePointer<CChar>?) -> UnsafePointer<CChar>? {
-    guard let name = text(name), let index = headers.firstIndex(of: name) else { return nil }
-    return headers.withBytes(at: index) { $1.baseAddress?.assumingMemoryBound(to: CChar.self) }
-}
-
 @_cdecl("nj_response_status") @implementation
 public func nj_response_status(_ response: OpaquePointer?) -> Int32 {
     Int32(clamping: Handle<ResponseBox>.borrow(response)?.response.status ?? 0)
@@ -143,7 +137,7 @@ public func nj_response_http_version(_ response: OpaquePointer?) -> Int32 {
 public func nj_response_header(
     _ response: OpaquePointer?, _ name: UnsafePointer<CChar>?
 ) -> UnsafePointer<CChar>? {
-    Handle<ResponseBox>.borrow(response).flatMap { value($0.response.headers, name) }
+    Handle<ResponseBox>.borrow(response)?.response.headers.lendValue(name)
 }
 
 @_cdecl("nj_response_header_count") @implementation
@@ -153,25 +147,34 @@ public func nj_response_header_count(_ response: OpaquePointer?) -> Int {
 
 @_cdecl("nj_response_header_name_at") @implementation
 public func nj_response_header_name_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
-    guard let headers = Handle<ResponseBox>.borrow(response)?.response.headers, 0..<headers.count ~= index else {
-        return nil
-    }
-    return headers.withBytes(at: index) { name, _ in name.baseAddress?.assumingMemoryBound(to: CChar.self) }
+    Handle<ResponseBox>.borrow(response)?.response.headers.lendName(at: index)
 }
 
 @_cdecl("nj_response_header_value_at") @implementation
 public func nj_response_header_value_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
-    guard let headers = Handle<ResponseBox>.borrow(response)?.response.headers, 0..<headers.count ~= index else {
-        return nil
-    }
-    return headers.withBytes(at: index) { _, value in value.baseAddress?.assumingMemoryBound(to: CChar.self) }
+    Handle<ResponseBox>.borrow(response)?.response.headers.lendValue(at: index)
 }
 
 @_cdecl("nj_response_trailer") @implementation
 public func nj_response_trailer(
     _ response: OpaquePointer?, _ name: UnsafePointer<CChar>?
 ) -> UnsafePointer<CChar>? {
-    Handle<ResponseBox>.borrow(response).flatMap { value($0.response.trailers, name) }
+    Handle<ResponseBox>.borrow(response)?.response.trailers.lendValue(name)
+}
+
+@_cdecl("nj_response_trailer_count") @implementation
+public func nj_response_trailer_count(_ response: OpaquePointer?) -> Int {
+    Handle<ResponseBox>.borrow(response)?.response.trailers.count ?? 0
+}
+
+@_cdecl("nj_response_trailer_name_at") @implementation
+public func nj_response_trailer_name_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response)?.response.trailers.lendName(at: index)
+}
+
+@_cdecl("nj_response_trailer_value_at") @implementation
+public func nj_response_trailer_value_at(_ response: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    Handle<ResponseBox>.borrow(response)?.response.trailers.lendValue(at: index)
 }
 
 @_cdecl("nj_response_body") @implementation

@@ -12,6 +12,11 @@ public func nj_task_is_finished(_ task: OpaquePointer?) -> Bool {
     Handle<ClientWork>.borrow(task).map { $0.isOfParent || $0.isFinished } ?? true
 }
 
+@_cdecl("nj_task_call_id") @implementation
+public func nj_task_call_id(_ task: OpaquePointer?) -> Int64 {
+    Int64((Handle<ClientWork>.borrow(task) as? ClientTask)?.callID ?? 0)
+}
+
 @_cdecl("nj_task_wait") @implementation
 public func nj_task_wait(
     _ task: OpaquePointer?, _ seconds: Double, _ outError: UnsafeMutablePointer<OpaquePointer?>?

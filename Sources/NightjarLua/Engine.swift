@@ -116,6 +116,7 @@ final class Engine: @unchecked Sendable {
         followed.end(future)
         // The task refers to this outcome. The rest of the response is kept without it.
         if future.incoming?.exchange != nil { future.incoming?.exchange = future.task?.endedStream.map { .ended($0) } }
+        future.callID = future.task?.callID ?? 0
         future.task = nil
         future.isPending = false
         future.abandon = nil

@@ -103,21 +103,33 @@ public func njl_future_redirect(
 }
 
 @_cdecl("njl_future_header_count") @implementation
-public func njl_future_header_count(_ future: OpaquePointer?, _ isSandboxed: Bool) -> Int {
-    headers(of: future, isSandboxed)?.count ?? 0
+public func njl_future_header_count(
+    _ future: OpaquePointer?, _ section: njl_section, _ isSandboxed: Bool
+) -> Int {
+    fields(of: future, section, isSandboxed)?.count ?? 0
 }
 
 @_cdecl("njl_future_header") @implementation
 public func njl_future_header(
-    _ future: OpaquePointer?, _ isSandboxed: Bool, _ index: Int, _ field: UnsafeMutablePointer<njl_pair>?
+    _ future: OpaquePointer?, _ section: njl_section, _ isSandboxed: Bool, _ index: Int,
+    _ field: UnsafeMutablePointer<njl_pair>?
 ) -> Bool {
-    guard let headers = headers(of: future, isSandboxed), 0..<headers.count ~= index else { return false }
+    guard let headers = fields(of: future, section, isSandboxed), 0..<headers.count ~= index else { return false }
     field?.pointee = headers.withBytes(at: index) { njl_pair(name: njl_bytes($0), value: njl_bytes($1)) }
     return true
 }
 
-private func headers(of future: OpaquePointer?, _ isSandboxed: Bool) -> Headers? {
+@_cdecl("njl_future_call_id") @implementation
+public func njl_future_call_id(_ future: OpaquePointer?) -> Int64 {
     let future = Handle<Future>.borrow(future)
+    return Int64(future?.task?.callID ?? future?.callID ?? 0)
+}
+
+private func fields(of future: OpaquePointer?, _ section: njl_section, _ isSandboxed: Bool) -> Headers? {
+    let future = Handle<Future>.borrow(future)
+    guard section == NJL_HEADER_SECTION else {
+        return isSandboxed ? future?.publicTrailers : future?.response?.trailers
+    }
     return isSandboxed ? future?.publicHeaders : future?.response?.headers
 }
 

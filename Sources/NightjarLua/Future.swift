@@ -16,6 +16,8 @@ final class Future: @unchecked Sendable {
     var place = 0
     /// The task of the call; nil unless the call is in flight.
     var task: ClientTask?
+    /// The number of the ended call; 0: none.
+    var callID = 0
     /// The login, logout or document load in progress.
     var operation: ClientOperation?
     /// The response or error. Nil while the call is in flight or, for a streamed response, until its head arrives. Also
@@ -72,6 +74,7 @@ final class Future: @unchecked Sendable {
     init(_ result: Result<Response, NightjarError>, of call: Future?) {
         self.result = result
         view = call?.view
+        callID = call?.callID ?? 0
         reservation = call?.reservation
     }
 
@@ -172,9 +175,15 @@ final class Future: @unchecked Sendable {
     }
 
     /// The response headers that a sandboxed script sees: all except those that carry credentials.
-    private(set) lazy var publicHeaders: Headers? = response.map { response in
+    private(set) lazy var publicHeaders: Headers? = response.map { Future.withoutCredentials($0.headers) }
+
+    /// The trailers that a sandboxed script sees.
+    private(set) lazy var publicTrailers: Headers? = response.map { Future.withoutCredentials($0.trailers) }
+
+    /// Returns the fields that a sandboxed script sees.
+    static func withoutCredentials(_ fields: Headers) -> Headers {
         var shown = Headers()
-        let headers = response.headers.withoutCredentials
+        let headers = fields.withoutCredentials
         for index in 0..<headers.count {
             let name = headers.name(at: index).lowercased()
             if name == "set-cookie" || name == "set-cookie2" { continue }

@@ -23,14 +23,15 @@ final class ScriptCallbacks: Sendable {
     func next() -> ScriptCallback? { pending.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-/// A decision request for a token, for the response of a mock's route or about a challenge, or a notification, which has
-/// no response.
+/// A decision request for a token, for the response of a mock's route, about a challenge, for the headers of a request or
+/// whether a response is stored, or a notification, which has no response.
 final class ScriptCallback: Sendable {
     /// The number of the client or the mock.
     let client: Int64
     let token: TokenProvider.Request?
     let mocked: MockRequest?
     let challenge: Authentication.Challenge?
+    let hooked: (any HookDecision)?
     /// The report of a pin mismatch or the challenge as JSON.
     let report: String?
     /// The number of the function to call, from 1, among the functions of the mock or the token functions of the
@@ -44,6 +45,7 @@ final class ScriptCallback: Sendable {
         self.function = function
         mocked = nil
         challenge = nil
+        hooked = nil
         report = nil
     }
 
@@ -53,6 +55,7 @@ final class ScriptCallback: Sendable {
         token = nil
         mocked = nil
         challenge = nil
+        hooked = nil
         function = 0
     }
 
@@ -62,6 +65,17 @@ final class ScriptCallback: Sendable {
         report = challenge.jsonText
         token = nil
         mocked = nil
+        hooked = nil
+        function = 0
+    }
+
+    init(_ client: Int64, hooked: any HookDecision) {
+        self.client = client
+        self.hooked = hooked
+        report = nil
+        token = nil
+        mocked = nil
+        challenge = nil
         function = 0
     }
 
@@ -70,6 +84,7 @@ final class ScriptCallback: Sendable {
         token = nil
         self.mocked = mocked
         challenge = nil
+        hooked = nil
         report = nil
         function = mocked.responder
     }
@@ -77,6 +92,7 @@ final class ScriptCallback: Sendable {
     deinit {
         // A challenge without a response uses the default.
         guard challenge == nil else { return }
+        if let hooked { return hooked.fail("the function \(hooked.name) was stopped before it returned") }
         fail(
             mocked == nil
                 ? "auth.provider was stopped before it returned a token"
@@ -86,6 +102,7 @@ final class ScriptCallback: Sendable {
     var kind: njl_callback_kind {
         if mocked != nil { return NJL_MOCK_REQUEST }
         if challenge != nil { return NJL_CHALLENGE }
+        if let hooked { return hooked.kind }
         if report != nil { return NJL_PIN_MISMATCH }
         guard let token else { return NJL_LOGIN_REQUIRED }
         return token.wasRejected ? NJL_TOKEN_REJECTED : NJL_TOKEN_NEEDED
@@ -93,6 +110,7 @@ final class ScriptCallback: Sendable {
 
     func fail(_ message: String) {
         guard challenge == nil else { return decide(.cancel(message)) }
+        if let hooked { return hooked.fail(message) }
         let error = NightjarError(.script, message)
         if mocked == nil { respond(.failure(error)) } else { respond(mocked: .failure(error)) }
     }

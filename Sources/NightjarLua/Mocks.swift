@@ -92,13 +92,15 @@ public func njl_callback_function(_ callback: OpaquePointer?) -> Int64 {
 @_cdecl("njl_callback_request") @implementation
 public func njl_callback_request(_ callback: OpaquePointer?) -> OpaquePointer? {
     guard let callback = Handle<ScriptCallback>.borrow(callback) else { return nil }
-    return (callback.mocked?.text ?? callback.report.map { BorrowedText($0) }).map { Handle.make($0) }
+    return (callback.mocked?.text ?? callback.hooked?.text ?? callback.report.map { BorrowedText($0) }).map {
+        Handle.make($0)
+    }
 }
 
 @_cdecl("njl_callback_body") @implementation
 public func njl_callback_body(_ callback: OpaquePointer?) -> OpaquePointer? {
-    guard let body = Handle<ScriptCallback>.borrow(callback)?.mocked?.request.body else { return nil }
-    return Handle.make(BorrowedText(body))
+    let callback = Handle<ScriptCallback>.borrow(callback)
+    return (callback?.mocked?.request.body ?? callback?.hooked?.body).map { Handle.make(BorrowedText($0)) }
 }
 
 @_cdecl("njl_callback_respond") @implementation

@@ -4,6 +4,7 @@ import Nightjar
 import NightjarHTTP
 import NightjarTestSupport
 import NightjarTransport
+import Synchronization
 import Testing
 
 import class Foundation.Thread
@@ -45,6 +46,29 @@ import class Foundation.Thread
             if case .serverTrust = challenge.kind { return .useDefault }
             return respond(number)
         }
+    }
+
+    // MARK: Threads
+
+    /// The token request is a call without a queue. A callback of a C program must not run on the loop thread.
+    @Test func challengeOfATokenRequestRunsOnTheQueueOfTheCall() throws {
+        let tokens = try ScriptedPeer(
+            [[.expectRequest, .respond(headers: ["Connection: close"], body: #"{"access_token":"new"}"#)]],
+            repeatsLast: true, tls: PeerTLS())
+        let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond(body: "ok")])]])
+        let here = UInt(pthread_self())
+        let threads = Mutex<[UInt]>([])
+        let api = try client(ChallengeRecord { _, _ in .useDefault }) {
+            $0.baseURL = "http://127.0.0.1:\(peer.port)"
+            let auth = #"{"type":"oauth2","token_url":"https://localhost:\#(tokens.port)/token","refresh_token":"old"}"#
+            try $0.merge(json: #"{"auth":\#(auth)}"#)
+            $0.onChallenge = Authentication.ChallengeHandler(onQueues: { challenge in
+                threads.withLock { $0.append(UInt(pthread_self())) }
+                try? challenge.respond(.useDefault)
+            })
+        }
+        #expect(try api.sendBlocking(Request(.get, "/")).text == "ok")
+        #expect(threads.withLock { $0 } == [here])
     }
 
     // MARK: Client certificates

@@ -47,8 +47,8 @@ import Testing
                 "started GET", "sent again", "first byte 200", "ended 200 network",
             ])
         let steps = record.steps
-        #expect(Set(steps.prefix(6).map(\.call)).count == 1)
-        #expect(Set(steps.map(\.call)).count == 2)
+        #expect(Set(steps.prefix(6).map(\.callID)).count == 1)
+        #expect(Set(steps.map(\.callID)).count == 2)
         #expect(steps.prefix(6).map(\.attempt) == [0, 1, 1, 1, 1, 1])
         #expect(steps.prefix(6).map(\.time) == steps.prefix(6).map(\.time).sorted())
         #expect(steps.map(\.isLast).filter { $0 }.count == 2)

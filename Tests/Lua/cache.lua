@@ -372,4 +372,34 @@ testing.test("a refresh in the background ends when its client is closed", funct
   t:equal(err.kind, "cancelled")
 end)
 
+testing.test("on_store decides which responses are stored", function(t)
+  local seen, answer = {}, false
+  local deciding = nightjar.client { base_url = origin, cache = true, on_store = function(response)
+    nightjar.sleep(0.001)
+    seen[#seen + 1] = response
+    if answer == "error" then error "no decision" end
+    return answer
+  end }
+  local path = name "stored"
+  local function source() return deciding:get(path, { query = fresh }).source end
+  local res = deciding:get(path, { query = fresh })
+  t:equal(seen[1].call_id, res.call_id)
+  t:equal(seen[1].method, "GET")
+  t:equal(seen[1].status, 200)
+  t:equal(seen[1].url:find(path, 1, true) ~= nil, true)
+  t:equal(seen[1].headers["cache-control"], "max-age=60")
+  t:equal(source(), "network")
+  answer = "error"
+  t:equal(source(), "network")
+  answer = 7
+  t:equal(source(), "network")
+  answer = nil
+  t:equal(source(), "network")
+  t:equal(source(), "cache")
+  t:equal(#seen, 5)
+  local ok, why = pcall(nightjar.client, { on_store = 1 })
+  t:equal(ok, false)
+  t:equal(tostring(why):find("client: on_store must be a function, got number", 1, true) ~= nil, true)
+end)
+
 assert(testing.run().ok, "a case failed")

@@ -66,6 +66,79 @@ test("invalid options of a call with hooks raise an error", function()
   misuse("client: before must be a function, got string", nightjar.client, { before = "x" })
 end)
 
+test("on_request reads the whole request and sets headers", function(t)
+  local requests = {}
+  local signed = nightjar.client { base_url = origin, on_request = function(request)
+    nightjar.sleep(0.001)
+    requests[#requests + 1] = request
+    return { ["X-Signature"] = request.method .. " " .. #request.body, ["X-Time"] = 7, ["User-Agent"] = false }
+  end }
+  local res = signed:post("/echo", { query = { b = "2 3", a = "1" }, json = { 1 }, headers = { ["X-Own"] = { "a", "b" } } })
+  local sent = {}
+  for _, field in ipairs(res.json.headers) do sent[field[1]:lower()] = field[2] end
+  t:equal(sent["x-signature"], "POST 3")
+  t:equal(sent["x-time"], "7")
+  t:equal(sent["user-agent"], nil)
+  local request = requests[1]
+  t:equal(request.url, origin .. res.json.target)
+  t:equal(request.path, "/echo")
+  t:equal(request.body, "[1]")
+  t:equal(request.headers["content-type"], "application/json")
+  t:equal(request.headers.host, (origin:gsub("^http://", "")))
+  t:equal(request.headers["x-own"], { "a", "b" })
+  t:equal(res.call_id, request.call_id)
+  local err = select(2, nightjar.try(signed.get, signed, "/status/404"))
+  t:equal(err.call_id, requests[2].call_id)
+  t:equal(requests[2].body, "")
+  t:equal(err.call_id > res.call_id, true)
+end)
+
+test("on_request is called for streams, pages and transfers, and not for a body that is read while it is sent", function(t)
+  local requests = {}
+  local counted = nightjar.client { base_url = origin, on_request = function(request)
+    requests[#requests + 1] = request.method .. " " .. request.path .. " " .. tostring(request.body)
+    return {}
+  end }
+  for _ in counted:lines "/lines/1" do end
+  counted:paginate("/v1/articles", { query = { limit = 2 } }):take(3)
+  counted:post("/echo", { body = function() end })
+  t:equal(requests, { "GET /lines/1 ", "GET /v1/articles ", "GET /v1/articles ", "POST /echo nil" })
+end)
+
+test("on_request rejects a request, and its errors fail the call", function()
+  local answer
+  local strict = nightjar.client { base_url = origin, on_request = function() return answer() end }
+  answer = function() return false, "not signed" end
+  fails("cancelled", "the function on_request rejected the request: not signed", strict.get, strict, "/echo")
+  answer = function() return false end
+  fails("cancelled", "the function on_request rejected the request", strict.get, strict, "/echo")
+  answer = function() error("no key", 0) end
+  fails("script", "no key", strict.get, strict, "/echo")
+  answer = function() return 7 end
+  fails("script", "on_request must return nil, false or a table, got 7", strict.get, strict, "/echo")
+  answer = function() return { A = {} } end
+  fails("invalid_argument", 'on_request: the header "A" must be a string, an integer, or false to remove it',
+    strict.get, strict, "/echo")
+  answer = function() return { ["Content-Length"] = "1" } end
+  fails("invalid_request", 'header "Content-Length" cannot be set: it is derived from the body',
+    strict.get, strict, "/echo")
+  misuse("client: on_request must be a function, got boolean", nightjar.client, { on_request = true })
+end)
+
+test("trailers can be read and listed", function(t)
+  local res = plain:get "/trailers?bytes=10"
+  local listed = {}
+  for name, value in pairs(res.trailers) do listed[#listed + 1] = name .. "=" .. value end
+  t:equal(#res.trailers, 2)
+  t:equal(res.trailers.x_length, "10")
+  t:equal(listed, { "x-length=10", "x-crc32=" .. res.trailers["X-CRC32"] })
+  local err = select(2, nightjar.try(plain.get, plain, "/trailers?bytes=10", { expect = { 201 } }))
+  t:equal(err.response.trailers["x-length"], "10")
+  local streamed = plain:get("/trailers?bytes=10", { stream = true })
+  for _ in streamed:chunks() do end
+  t:equal(streamed.trailers.x_length, "10")
+end)
+
 test("hooks run in the task of the call: other tasks run meanwhile, and the call can be cancelled", function(t)
   local task = nightjar.spawn(function() api:get "/delay/5" end)
   nightjar.sleep(0.05)

@@ -652,6 +652,25 @@ import Testing
         local refusing <close> = client(function() return false, "no" end)
         local _, wrong = pcall(refusing.get, refusing, "/")
         """,
+        // Decisions about storing.
+        """
+        local api <close> = nightjar.client {base_url = "http://api.test", cache = true, retry = false,
+          on_store = function(response) return response.status == 200 and response.headers.etag == '"1"' end,
+          mock = {{path = "/", response = {headers = {["Cache-Control"] = "max-age=60", ETag = '"1"'}, body = "a"}}}}
+        assert(api:get("/").body == api:get("/").body)
+        """,
+        // Hooks of requests, and trailers.
+        """
+        local function client(f)
+          return nightjar.client {base_url = "http://api.test", retry = false, on_request = f, mock = {
+            {path = "/", response = 200}}}
+        end
+        local api <close> = client(function(request) return {["X-Signature"] = request.method .. #request.body} end)
+        local res = api:post("/", {body = "abc"})
+        assert(#res.trailers == 0 and res.call_id > 0)
+        local refusing <close> = client(function() return false, "no" end)
+        local _, wrong = pcall(refusing.get, refusing, "/")
+        """,
     ]
 
     @Test(arguments: mocked) func mockedCallsSurvive(use: String) throws {

@@ -34,6 +34,16 @@ local function options(settings)
   return all
 end
 
+test("requests can be signed with Signature Version 4", function(t)
+  local example = debug.getinfo(1, "S").source:match "^@(.-)[^/]*$" .. "../../scripts/examples/lua/sign_aws.lua"
+  local login = { key_id = "key", secret = "secret", region = "us-east-1", service = "s3" }
+  local signed = nightjar.client { base_url = origin, on_request = assert(loadfile(example))("signer")(login) }
+  local encoded = path:gsub(" ", "%%20")
+  signed:put(encoded, { body = "content" })
+  t:equal(signed:get(encoded).body, "content")
+  t:equal(signed:get(bucket, { query = { prefix = "a k", ["list-type"] = 2 } }).body:match "<Key>(.-)</Key>", "a key")
+end)
+
 -- Checks that the object has the content of the file.
 local function check_object(t)
   local copy = folder.path .. "/copy"

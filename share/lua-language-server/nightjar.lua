@@ -927,6 +927,8 @@ function client:close() end
 ---@field log? function|{ level: string, write: function } A function(level, line), or { level =, write = }. Levels: error, warning, info, debug. Default: none; level info.
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
 ---@field on_challenge fun(challenge: nightjar.challenge): table|false|nil, string? Decides a challenge of a server. Returns { user =, password = } for "http", a table of nightjar.client_certificate_options for "client_certificate", nil for the default, or false and a message to fail the waiting calls. Default: none.
+---@field on_request fun(request: nightjar.prepared_request): table<string, string|integer|false>|false|nil, string? Called before the request of each call is sent, also of streams, pages and transfers, but not for token requests. Returns headers to set (false removes a header), nil, or false and a message to fail the call. Redirects and retries send the same headers. Default: none.
+---@field on_store fun(response: { call_id: integer, method: string, url: string, status: integer, headers: table }): boolean? Called before the cache stores a response. Returns false if it must not be stored; older entries for the request are then removed. After an error the response is not stored either. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.
 ---@field network? string|nightjar.network_options A network profile: 3g, edge, lossy, offline. Default: none.
 ---@field before? fun(request: table) Called before each call, but not before cache:get and cache:put. It may change the request. Default: none.
@@ -1260,6 +1262,8 @@ function client:close() end
 ---@field ok boolean Whether the status is from 200 to 299.
 ---@field http_version string "1.0", "1.1" or "2".
 ---@field headers nightjar.headers The headers.
+---@field trailers nightjar.headers The fields after the body. Empty until the body has been received.
+---@field call_id integer The number of the call, unique in this process.
 ---@field body string The body as bytes.
 ---@field json any The body decoded from JSON. Raises an error of the kind decoding if the body is not JSON.
 ---@field text string The body as UTF-8, converted from its charset.
@@ -1357,6 +1361,15 @@ function response:close() end
 ---@field served? string[] The pins of the verified chain: the server's first, the trusted authority's last.
 ---@field enforced? boolean Whether the connection was closed. false: the mismatch was only reported.
 
+---A request that is about to be sent, for on_request. Contains secrets.
+---@class nightjar.prepared_request
+---@field call_id? integer The number of the call, as call_id of its response or error.
+---@field method? string The method.
+---@field url? string The URL with its query, as it is sent.
+---@field path? string The path of the URL.
+---@field headers? table<string, string|string[]> The headers with their names in lower case, and a list for a repeated name. Cookies of the jar, credentials of logins and conditions of the cache are added later.
+---@field body string? The body as it is sent. Empty without a body; nil if it is read while it is sent.
+
 ---A challenge of a server or a proxy, for on_challenge.
 ---@class nightjar.challenge
 ---@field kind? "http"|"client_certificate"|"server_trust" http: a 401 response that no login of the client could prevent. client_certificate: the server requests a certificate, and none is configured for it. server_trust: the chain of a full TLS handshake is valid, and can be rejected.
@@ -1390,6 +1403,7 @@ local headers = {}
 ---@field response nightjar.response? The response, if there was one.
 ---@field tls nightjar.tls? The TLS connection on which the last request was sent. nil without TLS, and if no request was sent.
 ---@field details table? The server's description: title, message, detail, code, type, fields.
+---@field call_id integer The number of the call, unique in this process. 0 if the error does not belong to a call.
 ---@field code integer? The error number of the system, a library (TLS, SQLite, zlib) or a proxy.
 ---@field earlier nightjar.error[] The errors of earlier attempts.
 ---@field idempotency_key string? The Idempotency-Key that was sent.

@@ -75,12 +75,16 @@ typedef struct njl_responder {
  * with its results. An error of the function or of the responder fails the request. */
 int njl_call_and_respond(lua_State *L, const njl_responder *responder) NJL_RAISES;
 
-/* challenge.c */
-/* Moves the function in the option `on_challenge` of the table at `options` into the client and the listener. */
-void njl_read_challenge(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
+/* client_decisions.c */
+/* Moves the functions in the options `on_challenge`, `on_request` and `on_store` of the table at `options` into the client
+ * and the listener. */
+void njl_read_decisions(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
 /* Replaces the client on top of the stack by a function that decides the challenge. Pushes the arguments of the function
  * and returns their number. */
 int njl_push_challenge_call(lua_State *L, njl_callback *callback) NJL_RAISES;
+/* Do the same for the request of a call, and for a response that the cache could store. */
+int njl_push_request_call(lua_State *L, njl_callback *callback) NJL_RAISES;
+int njl_push_store_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 
 /* mock.c */
 /* Pushes a mock made from the routes in the table at `index`. */
@@ -273,8 +277,12 @@ enum {
   NJL_CLIENT_MOCK,
   NJL_CLIENT_PIN_MISMATCH,
   NJL_CLIENT_CHALLENGE,
-  NJL_CLIENT_VALUES = NJL_CLIENT_CHALLENGE
+  NJL_CLIENT_REQUEST,
+  NJL_CLIENT_STORE,
+  NJL_CLIENT_VALUES = NJL_CLIENT_STORE
 };
+/* Moves the function in the option `name` of the table at `options` into the client. Returns false if there is none. */
+bool njl_read_function(lua_State *L, int options, int client, const char *name, int slot) NJL_RAISES;
 /* Reads the options `before` and `after` of the table at `options` into the client. Returns false if there are none. */
 bool njl_read_hooks(lua_State *L, int options, int client) NJL_RAISES;
 /* Pushes a copy of the options at `options` (0: none), which hooks may change. */

@@ -121,11 +121,11 @@ int njl_client_open(lua_State *L) {
     self->has_hooks = njl_read_hooks(L, 1, 2);
     njl_read_login(L, 1, 2, &listener);
     njl_read_pinning(L, 1, 2, &listener);
-    njl_read_challenge(L, 1, 2, &listener);
+    njl_read_decisions(L, 1, 2, &listener);
   }
   take_mock(L, host, &listener);
   if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins || listener.reports_pins ||
-      listener.decides_challenges) {
+      listener.decides_challenges || listener.decides_requests || listener.decides_storing) {
     listener.number = njl_number(L, host, 2);
   }
   njl_encode_client_options(L);

@@ -57,6 +57,7 @@ static const char *const field_names[] = {"kind",      "phase", "message",  "use
                                           "retryable", "url",   "attempts", "response",     "retry_after",
                                           "code",      "curl",  "may_have_been_processed", "details",
                                           "explain",   "earlier", "idempotency_key", "index", "reason", "delivered", "tls",
+                                          "call_id",
                                           NULL};
 enum {
   KIND,
@@ -80,6 +81,7 @@ enum {
   REASON,
   DELIVERED,
   TLS,
+  CALL_ID,
 };
 
 /* Looks up a field of an error. Unknown fields are nil, so that error handlers can read any field of any caught
@@ -107,6 +109,9 @@ static int error_index(lua_State *L) {
   case EARLIER: return push_earlier(L, future);
   case IDEMPOTENCY_KEY: return njl_push_field(L, future, NJL_IDEMPOTENCY_KEY);
   case TLS: return njl_push_tls(L, future);
+  case CALL_ID:
+    lua_pushinteger(L, (lua_Integer)njl_future_call_id(future));
+    return 1;
   case REASON: return njl_push_field(L, future, NJL_OFFLINE_REASON);
   case MAY_HAVE_BEEN_PROCESSED: lua_pushboolean(L, failure.may_have_been_processed); return 1;
   case INDEX:

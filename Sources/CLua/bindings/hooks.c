@@ -13,7 +13,7 @@
 
 /* --- Before and after --- */
 
-static bool read_hook(lua_State *L, int options, int client, const char *name, int slot) {
+bool njl_read_function(lua_State *L, int options, int client, const char *name, int slot) {
   lua_pushstring(L, name);
   if (lua_rawget(L, options) == LUA_TNIL) {
     lua_pop(L, 1);
@@ -25,8 +25,8 @@ static bool read_hook(lua_State *L, int options, int client, const char *name, i
 }
 
 bool njl_read_hooks(lua_State *L, int options, int client) {
-  bool has_before = read_hook(L, options, client, "before", NJL_CLIENT_BEFORE);
-  return read_hook(L, options, client, "after", NJL_CLIENT_AFTER) || has_before;
+  bool has_before = njl_read_function(L, options, client, "before", NJL_CLIENT_BEFORE);
+  return njl_read_function(L, options, client, "after", NJL_CLIENT_AFTER) || has_before;
 }
 
 void njl_push_copy(lua_State *L, int index) {

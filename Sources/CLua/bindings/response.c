@@ -15,6 +15,11 @@
 /* User values of a reply that is a response. */
 enum { CACHED_JSON = 1, CACHED_HEADERS, CACHED_BODY };
 
+/* The headers or the trailers of a response. */
+typedef struct fields {
+  njl_section section;
+} fields;
+
 /* The only user value of a headers object. */
 enum { OWNER = 1 };
 
@@ -58,12 +63,19 @@ int njl_push_tls(lua_State *L, njl_future *future) {
   return 1;
 }
 
-static int push_headers(lua_State *L) {
-  if (push_cached(L, CACHED_HEADERS)) return 1;
-  lua_newuserdatauv(L, 0, 1);
+/* Pushes an object for the fields of the response at index 1. */
+static int push_fields(lua_State *L, njl_section section) {
+  fields *self = lua_newuserdatauv(L, sizeof *self, 1);
+  self->section = section;
   njl_set_type(L, NJL_HEADERS);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, -2, OWNER);
+  return 1;
+}
+
+static int push_headers(lua_State *L) {
+  if (push_cached(L, CACHED_HEADERS)) return 1;
+  push_fields(L, NJL_HEADER_SECTION);
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_HEADERS);
   return 1;
@@ -138,10 +150,12 @@ static int push_redirects(lua_State *L, njl_future *future) {
 static const char *const field_names[] = {"status", "headers",  "body",   "json", "text",   "url",       "source",
                                           "attempts", "timing", "ok", "chunks", "close", "redirects", "curl",
                                           "peer", "explain", "idempotency_key", "refreshed", "tls", "lines", "ndjson",
-                                          "events", "download", "start_download", "http_version", NULL};
+                                          "events", "download", "start_download", "http_version", "trailers",
+                                          "call_id", NULL};
 enum {
   STATUS, HEADERS, BODY, JSON, TEXT, URL, SOURCE, ATTEMPTS, TIMING, OK, CHUNKS, CLOSE, REDIRECTS, CURL, PEER, EXPLAIN,
-  IDEMPOTENCY_KEY, REFRESHED, TLS, LINES, NDJSON, EVENTS, DOWNLOAD, START_DOWNLOAD, HTTP_VERSION
+  IDEMPOTENCY_KEY, REFRESHED, TLS, LINES, NDJSON, EVENTS, DOWNLOAD, START_DOWNLOAD, HTTP_VERSION,
+  TRAILERS, CALL_ID
 };
 
 static int response_index(lua_State *L) {
@@ -162,6 +176,8 @@ static int response_index(lua_State *L) {
     lua_pushstring(L, response.http_version == 20 ? "2" : response.http_version == 10 ? "1.0" : "1.1");
     return 1;
   case HEADERS: return push_headers(L);
+  case TRAILERS: return push_fields(L, NJL_TRAILER_SECTION);
+  case CALL_ID: lua_pushinteger(L, (lua_Integer)njl_future_call_id(future)); return 1;
   case BODY: return push_body(L, &response);
   case JSON: return push_json(L, &response);
   case TEXT: return njl_push_field(L, future, NJL_TEXT);
@@ -198,8 +214,9 @@ static int response_describe(lua_State *L) {
 
 /* --- Headers --- */
 
-static njl_future *check_headers(lua_State *L, njl_response *response) {
-  njl_check(L, 1, NJL_HEADERS);
+static njl_future *check_headers(lua_State *L, njl_response *response, njl_section *section) {
+  const fields *self = njl_check(L, 1, NJL_HEADERS);
+  *section = self->section;
   lua_getiuservalue(L, 1, OWNER);
   njl_future *future = check_response(L, -1, response);
   lua_pop(L, 1);
@@ -221,14 +238,15 @@ static bool is_named(const njl_bytes *name, const char *wanted, size_t length) {
  * only the first line. pairs() returns each line. */
 static int headers_index(lua_State *L) {
   njl_response response;
-  njl_future *future = check_headers(L, &response);
+  njl_section section;
+  njl_future *future = check_headers(L, &response, &section);
   if (lua_type(L, 2) != LUA_TSTRING) return 0;
   size_t length;
   const char *name = lua_tolstring(L, 2, &length);
   int found = 0;
   njl_pair field;
   bool is_sandboxed = njl_host_open(L)->is_sandboxed;
-  for (size_t index = 0; njl_future_header(future, is_sandboxed, index, &field); index++) {
+  for (size_t index = 0; njl_future_header(future, section, is_sandboxed, index, &field); index++) {
     if (!is_named(&field.name, name, length)) continue;
     if (found > 0 && is_named(&field.name, "set-cookie", 10)) break;
     if (found > 0) lua_pushliteral(L, ", ");
@@ -241,10 +259,11 @@ static int headers_index(lua_State *L) {
 
 static int headers_next(lua_State *L) {
   njl_response response;
-  njl_future *future = check_headers(L, &response);
+  njl_section section;
+  njl_future *future = check_headers(L, &response, &section);
   lua_Integer index = lua_tointeger(L, lua_upvalueindex(1));
   njl_pair field;
-  if (!njl_future_header(future, njl_host_open(L)->is_sandboxed, (size_t)index, &field)) return 0;
+  if (!njl_future_header(future, section, njl_host_open(L)->is_sandboxed, (size_t)index, &field)) return 0;
   lua_pushinteger(L, index + 1);
   lua_replace(L, lua_upvalueindex(1));
   luaL_Buffer name;
@@ -267,8 +286,9 @@ static int headers_pairs(lua_State *L) {
 
 static int headers_length(lua_State *L) {
   njl_response response;
-  njl_future *future = check_headers(L, &response);
-  lua_pushinteger(L, (lua_Integer)njl_future_header_count(future, njl_host_open(L)->is_sandboxed));
+  njl_section section;
+  njl_future *future = check_headers(L, &response, &section);
+  lua_pushinteger(L, (lua_Integer)njl_future_header_count(future, section, njl_host_open(L)->is_sandboxed));
   return 1;
 }
 

@@ -4,7 +4,8 @@
 
 #include "njl_types.h"
 
-/* A decision request of a client to its script: for a token, a mock's response or the decision of a challenge. Also the notifications that a login
+/* A decision request of a client to its script: for a token, a mock's response, the decision of a challenge, the
+ * headers of a request, or whether a response is stored. Also the notifications that a login
  * is required and that a certificate chain has no pinned key. */
 typedef struct njl_callback njl_callback;
 typedef enum njl_callback_kind {
@@ -13,6 +14,8 @@ typedef enum njl_callback_kind {
   NJL_LOGIN_REQUIRED, /* a notification; needs no response */
   NJL_PIN_MISMATCH,   /* a notification; njl_callback_request returns the report */
   NJL_CHALLENGE,      /* njl_callback_decide responds */
+  NJL_CALL_REQUEST,   /* njl_callback_decide responds */
+  NJL_STORE,          /* njl_callback_decide responds */
   NJL_MOCK_REQUEST, /* a mock's function must return a response; `*client` is then the number of the mock */
 } njl_callback_kind;
 
@@ -30,15 +33,18 @@ void njl_callback_release(njl_callback *callback);
 /* Returns the number, from 1, of the function that must respond: a function of a mock, or one of the client's token
  * functions. */
 int64_t njl_callback_function(const njl_callback *callback);
-/* Returns the request of NJL_MOCK_REQUEST, the report of NJL_PIN_MISMATCH or the challenge of NJL_CHALLENGE, a JSON
- * object. */
+/* Returns the request of NJL_MOCK_REQUEST or NJL_CALL_REQUEST, the report of NJL_PIN_MISMATCH, the challenge of
+ * NJL_CHALLENGE or the response of NJL_STORE, a JSON object. */
 njl_text *njl_callback_request(const njl_callback *callback);
-typedef enum njl_choice { NJL_CHOOSE_DEFAULT, NJL_CHOOSE_CREDENTIALS, NJL_CHOOSE_CANCEL } njl_choice;
-/* Responds to NJL_CHALLENGE. `text` is the credentials as a JSON object, or the message of a cancellation, whose data is
- * NULL if there is none. The waiting calls fail if the credentials are invalid. */
+typedef enum njl_choice { NJL_CHOOSE_DEFAULT, NJL_CHOOSE_TABLE, NJL_CHOOSE_CANCEL } njl_choice;
+/* Responds to NJL_CHALLENGE, NJL_CALL_REQUEST or NJL_STORE. `text` is the credentials or the headers as a JSON object, or the message of
+ * a cancellation, whose data is NULL if there is none. The waiting calls fail if the credentials or the headers are
+ * invalid. */
 void njl_callback_decide(njl_callback *callback, njl_choice choice, njl_bytes text);
-/* The functions below are for decision requests of kind NJL_MOCK_REQUEST. */
+/* Returns the body of the request of NJL_MOCK_REQUEST or NJL_CALL_REQUEST, owned by the caller. NULL if the body of the call
+ * is supplied or read while it is sent. */
 njl_text *njl_callback_body(const njl_callback *callback);
+/* The function below is for decision requests of kind NJL_MOCK_REQUEST. */
 /* Responds with `response`, a JSON object. `body` is its body unless its data is NULL. The request fails if the
  * object does not match the schema. */
 void njl_callback_respond(njl_callback *callback, njl_bytes response, njl_bytes body);

@@ -17,6 +17,8 @@ typedef struct njl_listener {
   bool reports_logins;  /* receives a notification when an interactive login is required */
   bool reports_pins;    /* receives a notification for each certificate chain without a pinned key */
   bool decides_challenges; /* receives a decision request for each challenge */
+  bool decides_requests;   /* receives a decision request for the request of each call */
+  bool decides_storing;    /* receives a decision request for each response that the cache could store */
   const njl_mock *mock; /* used in place of the network; NULL: no mock, or the mock in the options */
 } njl_listener;
 

@@ -93,10 +93,14 @@ njl_future *njl_future_earlier(const njl_future *future, size_t index);
 /* Returns NULL if the outcome has no such field. The text is valid as long as the outcome, except that the texts of a
  * prompt, a redirect decision and NJL_DECISIONS are valid only until the field changes. */
 const char *njl_future_text(njl_future *future, njl_field field, size_t *length);
-/* Returns the number of header fields. If `is_sandboxed`, fields that carry credentials are not counted. */
-size_t njl_future_header_count(const njl_future *future, bool is_sandboxed);
-/* Sets `*field` to the header field at `index`, in the order of the response. Returns false if `index` is too large. */
-bool njl_future_header(const njl_future *future, bool is_sandboxed, size_t index, njl_pair *field);
+/* Returns the number of the call. 0 if the outcome does not belong to a call. */
+int64_t njl_future_call_id(const njl_future *future);
+/* The fields before and after the body. */
+typedef enum njl_section { NJL_HEADER_SECTION, NJL_TRAILER_SECTION } njl_section;
+/* Returns the number of fields. If `is_sandboxed`, fields that carry credentials are not counted. */
+size_t njl_future_header_count(const njl_future *future, njl_section section, bool is_sandboxed);
+/* Sets `*field` to the field at `index`, in the order of the response. Returns false if `index` is too large. */
+bool njl_future_header(const njl_future *future, njl_section section, bool is_sandboxed, size_t index, njl_pair *field);
 
 /* Returns the URL of the redirect at `index`, valid as long as the outcome, or NULL if `index` is too large. */
 const char *njl_future_redirect(njl_future *future, size_t index, int *status, size_t *length);

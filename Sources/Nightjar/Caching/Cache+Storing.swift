@@ -8,7 +8,7 @@ extension Cache {
         progress.reading = .storable(stored)
         guard let fetch = progress.fetch else { return }
         var status = CacheStatus(fetch)
-        status.isStored = true
+        status.isStored = storing == nil
         head.headers = head.headers.adding(status)
     }
 
@@ -73,6 +73,37 @@ extension Cache {
             case .invalidated: storage.invalidate(progress.key.url)
             }
         }
+    }
+
+    /// Requests the program's decision whether the response is stored.
+    func request(
+        _ hooks: CallHooks, _ stored: StoredResponse, _ response: Response, _ progress: Progress, _ call: Call
+    ) -> Verdict {
+        // No thread of the program receives a background revalidation without a callback.
+        guard hooks.storesOnLoop || !progress.isRefresh || call.task.decisionQueue != nil else {
+            discard(response, progress, call)
+            return .proceed
+        }
+        progress.isDeciding = true
+        let decided = OnLoop<Bool> { [weak self, weak call] isStored in
+            guard let self, let call, call.states[states] === progress, progress.isDeciding else { return }
+            progress.isDeciding = false
+            if isStored { store(stored, response, progress, call) } else { discard(response, progress, call) }
+            call.resume(.proceed)
+        }
+        let loop = call.loop
+        let pending = CallHooks.PendingStore(CallHooks.Request(of: (call.branchedFrom ?? call).task), response) {
+            isStored in
+            loop.submit(.run { decided.body(isStored) })
+        }
+        PendingDecision(on: loop, at: hooks.storesOnLoop ? .loop : .queues) { hooks.decide(pending) }.post(for: call)
+        return .wait
+    }
+
+    /// Ends the caching of a response that the program does not store.
+    private func discard(_ response: Response, _ progress: Progress, _ call: Call) {
+        progress.fill?.discard()
+        refuse(.caller, response.head, progress, call)
     }
 
     func store(_ stored: StoredResponse, _ response: Response, _ progress: Progress, _ call: Call) {

@@ -24,6 +24,8 @@ final class Cache: Stage, @unchecked Sendable {
     /// Background revalidations in progress.
     var refreshing: Set<CacheKey> = []
     let loginCookies: LoginCookies
+    /// The hooks that decide whether a response is stored; nil: each response that may be stored is stored.
+    let storing: CallHooks?
     let posts = CallStateKey<Post>()
     /// Whether the cache has read the index on disk because of a POST. Set before the read, so that a failing disk
     /// delays only one call.
@@ -37,7 +39,10 @@ final class Cache: Stage, @unchecked Sendable {
         init(_ began: CacheMoment) { self.began = began }
     }
 
-    init(_ storage: CacheStorage, _ fresh: FreshResponses?, _ loginCookies: LoginCookies) {
+    init(
+        _ storage: CacheStorage, _ fresh: FreshResponses?, _ loginCookies: LoginCookies, _ hooks: CallHooks? = nil
+    ) {
+        storing = hooks?.decidesStoring == true ? hooks : nil
         self.storage = storage
         self.fresh = fresh
         self.loginCookies = loginCookies
@@ -262,6 +267,7 @@ final class Cache: Stage, @unchecked Sendable {
         switch reading {
         case .nothing, .replay: return .proceed
         case .storable(let stored):
+            if let storing { return request(storing, stored, response, progress, call) }
             store(stored, response, progress, call)
             return .proceed
         case .notModified(let index, let head):

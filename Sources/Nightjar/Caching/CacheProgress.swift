@@ -45,6 +45,8 @@ extension Cache {
         var isDecided = false
         var reading = Reading.nothing
         var isRefresh = false
+        /// Whether the program is deciding whether the response is stored.
+        var isDeciding = false
         /// Whether the call's timeout expired while the call shared an exchange with others.
         private(set) var isPromoted = false
         var forwardedStatus: Int?

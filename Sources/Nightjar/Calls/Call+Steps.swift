@@ -1,6 +1,5 @@
 import NIOCore
 import NightjarHTTP
-import Synchronization
 
 /// The steps of a call, for its observers. A client without such observers only checks that it has none.
 extension Call {
@@ -22,14 +21,10 @@ extension Call {
 
     private func post(_ kind: ClientTask.Step.Kind) {
         let time = Duration.nanoseconds((loop.clock.now - reported.started).nanoseconds)
-        let step = ClientTask.Step(kind, call: number, attempt: attempts, time: time)
+        let step = ClientTask.Step(kind, callID: number, attempt: attempts, time: time)
         for receiver in loop.stepReceivers { receiver.post(step, from: loop) }
     }
 
     /// The call whose steps this call reports: the call that has started a shared exchange, or else this call.
     private var reported: Call { branchedFrom?.reported ?? self }
-
-    static func nextNumber() -> Int { numbers.add(1, ordering: .relaxed).newValue }
-
-    private static let numbers = Atomic<Int>(0)
 }

@@ -87,7 +87,7 @@ final class Call: @unchecked Sendable {
     /// A verdict that arrived before its stage returned `wait`.
     private var earlyVerdict: Verdict?
     /// Identifies the call in this process. A shared exchange has the number of the call that has started it.
-    private(set) lazy var number: Int = branchedFrom?.number ?? Call.nextNumber()
+    var number: Int { branchedFrom?.number ?? task.callID }
     /// The index of this call in the loop's list.
     var place = 0
     /// The number of exchanges started so far.

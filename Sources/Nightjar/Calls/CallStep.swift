@@ -9,8 +9,8 @@ extension ClientTask {
     /// A token request is a call of its own. An exchange that several calls share reports its steps for the call that has
     /// started it; the other calls only start and end.
     public struct Step: Sendable, Equatable {
-        /// Identifies the call in this process, as ``CallObserver/CallReport/number`` does.
-        public let call: Int
+        /// The number of the call, as ``ClientTask/callID``.
+        public let callID: Int
         /// The time since the start of the call.
         public let time: Duration
         /// The number of exchanges that the call had started. 0 before the first one.
@@ -19,9 +19,9 @@ extension ClientTask {
         /// The number of steps that were dropped before this one, because the queue was not polled.
         public internal(set) var dropped = 0
 
-        init(_ kind: Kind, call: Int, attempt: Int, time: Duration) {
+        init(_ kind: Kind, callID: Int, attempt: Int, time: Duration) {
             self.kind = kind
-            self.call = call
+            self.callID = callID
             self.attempt = attempt
             self.time = time
         }

@@ -28,9 +28,15 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
     /// Whether the request was sent again after a connection was lost, although the server may have processed it. Used on
     /// the loop.
     var wasRepeated = false
+    /// The request as changed by the hook that ran before the call. Nil: unchanged. Written on the loop before the
+    /// result is posted.
+    var hookedRequest: PreparedRequest?
     /// The index of this task in its queue's list. Protected by the queue's lock.
     var positionInQueue = 0
 
+    /// ``callID``; 0: not requested yet.
+    private let number = Atomic<Int>(0)
+    private static let numbers = Atomic<Int>(0)
     private let wasCancelled = Atomic<Bool>(false)
     private let hasFinished = Atomic<Bool>(false)
     private let hasProgress = Atomic<Bool>(false)
@@ -65,6 +71,16 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     /// The request URL, resolved against the base URL, with its query.
     public var url: RequestURL { request.url }
+
+    /// The number of the call, unique in this process: the same in ``CallHooks/Request/callID`` and
+    /// ``CallObserver/CallReport/number``. Counts from 1, in the order in which the numbers are first requested.
+    public var callID: Int {
+        let known = number.load(ordering: .relaxed)
+        guard known == 0 else { return known }
+        let new = ClientTask.numbers.add(1, ordering: .relaxed).newValue
+        let (wasSet, other) = number.compareExchange(expected: 0, desired: new, ordering: .relaxed)
+        return wasSet ? new : other
+    }
 
     /// Ends the call with `cancelled`. Has no effect if the call has ended or was cancelled before, or if its response has
     /// become a download.
@@ -156,6 +172,9 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
         if case .later = action { return }
         client.submit(.decided(self, action))
     }
+
+    /// Provides the result of a hook that responds later.
+    func hooked(_ result: Result<PreparedRequest, NightjarError>) { client.submit(.decided(self, result)) }
 
     // MARK: On the loop
 
@@ -279,8 +298,9 @@ public final class ClientTask: ClientWork, @unchecked Sendable {
 
     private func runAfterHook(_ result: Result<Response, NightjarError>) {
         guard let hooks = options.hooks, !hooks.runOnLoop, let after = hooks.after else { return }
-        guard let queue = handlers.decisionQueue else { return after(result) }
-        client.post(.run { after(result) }, to: queue)
+        let request = CallHooks.Request(of: self)
+        guard let queue = handlers.decisionQueue else { return after(request, result) }
+        client.post(.run { after(request, result) }, to: queue)
     }
 
     func deliver(_ request: DecisionRequest) {

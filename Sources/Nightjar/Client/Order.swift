@@ -100,7 +100,10 @@ enum StageKind: CaseIterable {
         case .requireHTTPS: configuration.httpsOnly.map(RequireHTTPS.init)
         case .awaitNetwork: AwaitNetwork(configuration.connectivity, configuration.clientNetwork)
         case .cookies: configuration.cookies.map(Cookies.init)
-        case .cache: configuration.cache.map { Cache($0, configuration.freshResponses, configuration.loginCookies) }
+        case .cache:
+            configuration.cache.map {
+                Cache($0, configuration.freshResponses, configuration.loginCookies, configuration.hooks)
+            }
         case .restrictNetwork:
             configuration.transport.unixSocket == nil
                 ? RestrictNetwork(configuration.connectivity, configuration.clientNetwork) : nil

@@ -12,7 +12,7 @@ final class SandboxState: ChainOwner {
             guard let cache = stage as? Cache,
                 let storage = try? CacheStorage(CacheStorage.Settings(memory: cacheBytes))
             else { return nil }
-            return Cache(storage, nil, cache.loginCookies)
+            return Cache(storage, nil, cache.loginCookies, cache.storing)
         }
     }
 }

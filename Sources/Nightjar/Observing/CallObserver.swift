@@ -79,7 +79,7 @@ extension CallObserver {
 
     /// A call that has started.
     public final class CallReport: Sendable {
-        /// Identifies the call in this process.
+        /// Identifies the call in this process, as ``ClientTask/callID``.
         public let number: Int
         /// The time at which the first exchange of the call started, in seconds since 1970. For a call without an
         /// exchange, the time at which the call ended.

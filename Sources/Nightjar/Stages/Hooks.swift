@@ -5,7 +5,7 @@ import NightjarHTTP
 final class Hooks: Stage, @unchecked Sendable {
     override var hooks: StageHooks {
         var hooks: StageHooks = []
-        if code.before != nil { hooks.insert(.outgoing) }
+        if code.before != nil || code.deferred != nil { hooks.insert(.outgoing) }
         if code.after != nil, code.runOnLoop { hooks.insert(.ended) }
         return hooks
     }
@@ -14,10 +14,12 @@ final class Hooks: Stage, @unchecked Sendable {
     init(_ code: CallHooks) { self.code = code }
 
     override func outgoing(_ call: Call) -> Verdict {
-        guard !code.runOnLoop else { return verdict(code.run(before: call.request), call) }
+        guard !code.runOnLoop else { return verdict(code.run(before: CallHooks.Request(of: call.task)), call) }
         return call.request(
-            DecisionRequestOf { [code, request = call.request] _ in
-                code.run(before: request)
+            DecisionRequestOf { [code] task in
+                guard let deferred = code.deferred else { return code.run(before: CallHooks.Request(of: task)) }
+                deferred(CallHooks.Pending(of: task))
+                return nil
             } resume: { [self] (result: Result<PreparedRequest, NightjarError>, call) in
                 verdict(result, call)
             })
@@ -26,11 +28,14 @@ final class Hooks: Stage, @unchecked Sendable {
     private func verdict(_ result: Result<PreparedRequest, NightjarError>, _ call: Call) -> Verdict {
         switch result {
         case .success(let changed):
+            if changed !== call.request { call.task.hookedRequest = changed }
             call.request = changed
             return .proceed
         case .failure(let error): return .fail(error)
         }
     }
 
-    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) { code.after?(result) }
+    override func ended(_ result: Result<Response, NightjarError>, _ call: Call) {
+        code.after?(CallHooks.Request(of: call.task), result)
+    }
 }

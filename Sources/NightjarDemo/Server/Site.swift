@@ -70,6 +70,7 @@ final class Site {
         codes.add(to: &router)
         TokenEndpoint(tokens: tokens, refreshes: refreshes, devices: devices, codes: codes).add(to: &router)
         Protected(tokens: tokens, store: store).add(to: &router)
+        SignedRequests.add(to: &router)
         digest.add(to: &router)
         states += [refreshes, devices, codes, digest] as [any Resettable]
     }

@@ -70,6 +70,7 @@ extension Storability.Refusal {
         case .notAllowed: "the response has no explicit lifetime, which its status or method requires"
         case .useless: "the response requires validation before it is used again, and has no validator"
         case .keepsStored: "the response must not replace a stored response that is more useful"
+        case .caller: "the program has decided not to store the response"
         }
     }
 }

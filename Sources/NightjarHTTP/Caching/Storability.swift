@@ -25,6 +25,8 @@ public enum Storability: Sendable, Equatable {
         /// The response would replace a stored response that is, or may be, more useful. See
         /// ``CacheRequest/mayReplace(_:with:received:)``.
         case keepsStored
+        /// The caller has decided against it.
+        case caller
     }
 }
 

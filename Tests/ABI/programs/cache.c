@@ -587,6 +587,44 @@ static void misuse_is_answered(void) {
   nj_request_free(request);
 }
 
+typedef struct decision {
+  int calls;
+  int64_t call_id;
+  bool stores;
+} decision;
+
+static bool decide(void *context, const nj_prepared_request *request, const nj_response *response) {
+  decision *self = context;
+  self->calls++;
+  self->call_id = nj_prepared_request_call_id(request);
+  CHECK(strstr(nj_prepared_request_url(request), "/cache/decided") != NULL);
+  CHECK(nj_response_status(response) == 200);
+  CHECK(nj_prepared_request_set_header((nj_prepared_request *)request, "A", "b") == NJ_INVALID_ARGUMENT);
+  return self->stores;
+}
+
+static void a_hook_decides_what_is_stored(void) {
+  decision decision = {.stores = false};
+  nj_config *config = nj_config_new();
+  nj_cache *cache = nj_cache_new(1 << 20);
+  nj_config_set_base_url(config, url);
+  nj_config_set_cache(config, cache);
+  CHECK(nj_config_on_store(config, decide, &decision) == NJ_OK);
+  nj_client *client = nj_client_new(config, NULL);
+  for (int round = 0; round < 2; round++) {
+    CHECK(source(client, "/cache/decided" FRESH, NJ_CACHE_PROTOCOL) == NJ_SOURCE_NETWORK);
+  }
+  CHECK(decision.calls == 2 && decision.call_id > 0);
+  decision.stores = true;
+  CHECK(source(client, "/cache/decided" FRESH, NJ_CACHE_PROTOCOL) == NJ_SOURCE_NETWORK);
+  CHECK(source(client, "/cache/decided" FRESH, NJ_CACHE_PROTOCOL) == NJ_SOURCE_CACHE);
+  CHECK(decision.calls == 3);
+  nj_client_free(client);
+  CHECK(nj_config_on_store(config, NULL, NULL) == NJ_OK);
+  nj_config_free(config);
+  nj_cache_free(cache);
+}
+
 int main(int count, char **words) {
   if (count != 3) return 2;
   url = words[1];
@@ -602,6 +640,7 @@ int main(int count, char **words) {
   a_forked_child_has_no_part_in_it();
   threads_may_do_all_of_it_at_once();
   sign_out_drops_what_was_the_logins();
+  a_hook_decides_what_is_stored();
   misuse_is_answered();
   FINISH();
 }

@@ -78,6 +78,8 @@ static void getters_of_null_return_none(void) {
   CHECK(!nj_response_reason(NULL) && !nj_response_url(NULL) && !nj_response_header(NULL, "a"));
   CHECK(nj_response_header_count(NULL) == 0 && !nj_response_header_name_at(NULL, 0));
   CHECK(!nj_response_header_value_at(NULL, 0) && !nj_response_trailer(NULL, "a"));
+  CHECK(nj_response_trailer_count(NULL) == 0 && !nj_response_trailer_name_at(NULL, 0));
+  CHECK(!nj_response_trailer_value_at(NULL, 0) && nj_task_call_id(NULL) == 0);
   CHECK(!nj_response_body(NULL, &length) && NO_LENGTH);
   CHECK(!nj_response_text(NULL, &length) && NO_LENGTH);
   CHECK(nj_response_source(NULL) == NJ_SOURCE_NETWORK && !nj_response_is_being_refreshed(NULL));
@@ -98,6 +100,19 @@ static void getters_of_null_return_none(void) {
   CHECK(nj_client_mock_uses(NULL, NULL) == 0);
   CHECK(!nj_client_limits_json(NULL, &length) && NO_LENGTH);
 
+  unsigned char digest[32];
+  CHECK(nj_sha256(NULL, 1, digest) == NJ_INVALID_ARGUMENT && nj_sha256("a", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_hmac_sha256(NULL, 1, "a", 1, digest) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_hmac_sha256("a", 1, NULL, 1, digest) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_hmac_sha256("a", 1, "a", 1, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_sha256(NULL, 0, digest) == NJ_OK && digest[0] == 0xe3 && digest[31] == 0x55);
+  CHECK(nj_hmac_sha256(NULL, 0, NULL, 0, digest) == NJ_OK && digest[0] == 0xb6 && digest[31] == 0xad);
+  CHECK(nj_hmac_sha256("Jefe", 4, "what do ya want for nothing?", 28, digest) == NJ_OK && digest[0] == 0x5b);
+  CHECK(digest[31] == 0x43); /* RFC 4231 section 4.3 */
+
+  CHECK(nj_prepared_request_call_id(NULL) == 0 && nj_prepared_request_header_count(NULL) == 0);
+  CHECK(!nj_prepared_request_header_name_at(NULL, 0) && !nj_prepared_request_header_value_at(NULL, 0));
+  CHECK(!nj_prepared_request_body(NULL, &length) && NO_LENGTH && !nj_prepared_request_body_sha256(NULL));
   CHECK(!nj_prepared_request_method(NULL) && !nj_prepared_request_url(NULL) && !nj_prepared_request_header(NULL, "a"));
   CHECK(nj_proposed_redirect_status(NULL) == 0 && !nj_proposed_redirect_source_url(NULL) && !nj_proposed_redirect_url(NULL) && !nj_proposed_redirect_method(NULL));
   CHECK(!nj_failed_attempt_error(NULL) && nj_failed_attempt_number(NULL) == 0);
@@ -276,6 +291,7 @@ static void null_is_a_value_only_where_it_says(void) {
   CHECK(nj_config_set_path_scope(config, NULL) == NJ_OK && nj_config_set_user_agent(config, NULL) == NJ_OK);
   CHECK(nj_config_set_proxy(config, NULL) == NJ_OK && nj_config_set_no_proxy(config, NULL) == NJ_OK);
   CHECK(nj_config_set_unix_socket(config, NULL) == NJ_OK && nj_config_on_request(config, NULL, NULL) == NJ_OK);
+  CHECK(nj_config_on_store(config, NULL, NULL) == NJ_OK);
   CHECK(nj_config_on_response(config, NULL, NULL) == NJ_OK && nj_config_set_cookies(config, NULL) == NJ_OK);
   CHECK(nj_config_set_cache(config, NULL) == NJ_OK && nj_config_set_login_cookies(config, NULL) == NJ_OK);
   CHECK(nj_config_set_catalog(config, NULL) == NJ_OK && nj_config_set_mock(config, NULL, NULL) == NJ_OK);

@@ -253,8 +253,9 @@ static nj_status before(void *context, nj_prepared_request *request) {
   return NJ_OK;
 }
 
-static void after(void *context, const nj_response *response, const nj_error *error) {
-  (void)context, (void)response, (void)error;
+static void after(void *context, const nj_prepared_request *request, const nj_response *response,
+                  const nj_error *error) {
+  (void)context, (void)request, (void)response, (void)error;
   responses++;
   elsewhere += !pthread_equal(here, pthread_self());
 }

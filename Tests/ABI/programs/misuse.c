@@ -57,6 +57,7 @@ static void null_handles_are_answered(void) {
   CHECK(nj_response_peer_address(NULL) == NULL);
   CHECK(nj_config_on_request(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_on_response(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_on_store(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_request_on_redirect(NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_prepared_request_method(NULL) == NULL && nj_prepared_request_url(NULL) == NULL && nj_prepared_request_header(NULL, "a") == NULL);
   CHECK(nj_prepared_request_set_header(NULL, "a", "b") == NJ_INVALID_ARGUMENT);

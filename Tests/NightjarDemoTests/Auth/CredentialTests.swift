@@ -27,6 +27,37 @@ import Testing
         #expect(try demo.curl("/v1/api-key?api_key=demo-key", ["-H", "X-Api-Key: other"]).status == 401)
     }
 
+    @Test func signaturesAreChecked() throws {
+        func command(_ text: String) throws -> String {
+            let shell = Process()
+            shell.executableURL = URL(filePath: "/bin/sh")
+            shell.arguments = ["-c", text]
+            let output = Pipe()
+            shell.standardOutput = output
+            try shell.run()
+            let bytes = output.fileHandleForReading.readDataToEndOfFile()
+            shell.waitUntilExit()
+            return String(decoding: bytes, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        let now = Int(Date.now.timeIntervalSince1970)
+        let body = try command("printf abc | sha256sum | cut -d ' ' -f 1")
+        func signature(_ time: Int) throws -> String {
+            try command(
+                #"printf 'POST\n/signed?a=b\n\#(time)\n\#(body)' | openssl dgst -sha256 -hmac demo-signing-secret -r "#
+                    + "| cut -d ' ' -f 1")
+        }
+        func status(_ time: Int, _ signature: String, _ content: String) throws -> Int {
+            try demo.curl(
+                "/signed?a=b", ["-H", "X-Timestamp: \(time)", "-H", "X-Signature: \(signature)", "-d", content]
+            ).status
+        }
+        #expect(try status(now, signature(now), "abc") == 200)
+        #expect(try status(now, signature(now), "abd") == 401)
+        #expect(try status(now + 1, signature(now), "abc") == 401)
+        #expect(try status(now - 1000, signature(now - 1000), "abc") == 401)
+        #expect(try demo.curl("/signed").status == 401)
+    }
+
     // MARK: Digest
 
     private func digest(_ query: String, password: String = "secret", _ arguments: [String] = []) throws -> CurlResponse

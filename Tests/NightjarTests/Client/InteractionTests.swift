@@ -178,7 +178,7 @@ import Testing
             configuration.baseURL = "http://api.test"
             configuration.hooks = CallHooks(
                 before: before ? { @Sendable (_) throws(NightjarError) in close() } : nil,
-                after: before ? nil : { @Sendable _ in close() })
+                after: before ? nil : { @Sendable _, _ in close() })
             let api = try Client(configuration) { _ in transport }
             box.withLock { $0 = api }
             let queue = CompletionQueue()

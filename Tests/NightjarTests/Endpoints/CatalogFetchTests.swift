@@ -93,7 +93,7 @@ import Testing
         let transport = ScriptedTransport([respond(Self.main), respond(Self.item), [.head(404), .end]])
         let api = try client(transport) {
             $0.hooks = CallHooks(
-                runOnLoop: false, before: { _ throws(NightjarError) in note() }, after: { _ in note() })
+                runOnLoop: false, before: { _ throws(NightjarError) in note() }, after: { _, _ in note() })
         }
         #expect(try api.loadCatalogBlocking(from: "url:/openapi.json").operations.count == 1)
         #expect(threads.withLock { $0.count } == 4)
@@ -114,7 +114,7 @@ import Testing
         let api = try client(transport) {
             $0.hooks = CallHooks(
                 runOnLoop: false, before: { _ throws(NightjarError) in },
-                after: { _ in threads.withLock { $0.append(pthread_self()) } })
+                after: { _, _ in threads.withLock { $0.append(pthread_self()) } })
         }
         #expect(throws: NightjarError.self) { try api.loadCatalogBlocking(from: "url:/openapi.json") }
         let here = pthread_self()

@@ -10,7 +10,7 @@ import Testing
     }
 
     private func step(_ number: Int, isLast: Bool = false) -> CallObserver.Step {
-        .init(isLast ? .ended(status: 200, .network) : .firstByte(status: 200), call: number, attempt: 1, time: .zero)
+        .init(isLast ? .ended(status: 200, .network) : .firstByte(status: 200), callID: number, attempt: 1, time: .zero)
     }
 
     @Test func stepsArriveInTheirOrder() {
@@ -18,7 +18,7 @@ import Testing
         let delivery = StepDelivery { step in seen.steps.withLock { $0.append(step) } }
         for number in 1...3 { #expect(delivery.add(step(number))) }
         for _ in 1...3 { delivery.deliverNext() }
-        #expect(seen.steps.withLock { $0.map(\.call) } == [1, 2, 3])
+        #expect(seen.steps.withLock { $0.map(\.callID) } == [1, 2, 3])
         #expect(seen.steps.withLock { $0.allSatisfy { $0.dropped == 0 } })
     }
 
@@ -30,8 +30,8 @@ import Testing
         #expect(events == 4096)
         for _ in 0..<events { delivery.deliverNext() }
         let steps = seen.steps.withLock { $0 }
-        #expect(steps.first?.call == 1)
-        #expect(steps.last?.call == 10_000)
+        #expect(steps.first?.callID == 1)
+        #expect(steps.last?.callID == 10_000)
         #expect(steps.count <= 4096)
         #expect(steps.count + (steps.first?.dropped ?? 0) == 10_000)
         #expect(steps.dropFirst().allSatisfy { $0.dropped == 0 })
@@ -47,6 +47,6 @@ import Testing
         let steps = seen.steps.withLock { $0 }
         #expect(steps.count <= 4096)
         #expect(steps.count + (steps.first?.dropped ?? 0) == 10_000)
-        #expect(steps.map(\.call) == steps.map(\.call).sorted())
+        #expect(steps.map(\.callID) == steps.map(\.callID).sorted())
     }
 }

@@ -39,7 +39,7 @@ import Testing
                     try request.setHeader("X-Signature", "\(request.method) \(request.url.path)")
                     try request.setHeader("User-Agent", nil)
                 },
-                after: { result in
+                after: { _, result in
                     let word = (try? result.get().status).map(String.init) ?? "failed"
                     seen.withLock { $0.append(word) }
                 })
@@ -52,6 +52,97 @@ import Testing
         #expect(heads[1].contains("X-Signature: GET /v1/y\r\n"))
         client.close()
         #expect(seen.withLock { $0 } == ["200", "failed"])
+    }
+
+    @Test(arguments: [true, false])
+    func hooksReadTheWholeRequest(runsOnLoop: Bool) throws {
+        let transport = ScriptedTransport([[.head(200), .end], [.head(404), .end], [.head(200), .end]])
+        let seen = Mutex<[String]>([])
+        let calls = Mutex<[Int]>([])
+        let client = try client(transport) {
+            $0.hooks = CallHooks(
+                runOnLoop: runsOnLoop,
+                before: { request throws(NightjarError) in
+                    let text =
+                        "\(request.method) \(request.url.target) \(request.body.map { String(buffer: $0) } ?? "-")"
+                    let names = request.headers.map(\.name).filter { $0 == "Host" || $0 == "Content-Length" }
+                    calls.withLock { $0.append(request.callID) }
+                    seen.withLock { $0 += [text + " " + names.joined(separator: ","), request.bodySHA256 ?? "-"] }
+                    try request.setHeader("X-Signature", "s")
+                },
+                after: { request, result in
+                    calls.withLock { $0.append(request.callID) }
+                    let status = (try? result.get().status).map(String.init) ?? "failed"
+                    seen.withLock {
+                        $0.append(
+                            "\(request.method) \(request.url.target) \(request.headers["X-Signature"] ?? "-") \(status)"
+                        )
+                    }
+                })
+        }
+        var post = Request(.post, "/x?a=b")
+        post.body = .bytes(ByteBuffer(string: "abc"))
+        _ = try client.sendBlocking(post)
+        _ = try outcome(client, Request(.get, "/y"))
+        var streamed = Request(.put, "/z")
+        streamed.body = .stream(length: nil)
+        _ = try outcome(client, streamed, configure: { $0.provideBody = { _, _ in .end } })
+        client.close()
+        #expect(
+            seen.withLock { $0 } == [
+                "POST /v1/x?a=b abc Host,Content-Length",
+                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad", "POST /v1/x?a=b s 200",
+                "GET /v1/y  Host", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                "GET /v1/y s failed", "PUT /v1/z - Host", "-", "PUT /v1/z s 200",
+            ])
+        let numbers = calls.withLock { $0 }
+        try #require(numbers.count == 6)
+        #expect(numbers[0] == numbers[1] && numbers[2] == numbers[3] && numbers[4] == numbers[5])
+        #expect(Set(numbers).count == 3)
+    }
+
+    @Test func taskTraceAndHooksHaveTheSameNumber() throws {
+        let numbers = Mutex<[Int]>([])
+        let client = try client(ScriptedTransport([[.head(200), .end]])) {
+            $0.hooks = CallHooks(before: { request throws(NightjarError) in
+                numbers.withLock { $0.append(request.callID) }
+            })
+            $0.observers = [
+                CallObserver { event in
+                    if case .ended(let report, _) = event { numbers.withLock { $0.append(report.number) } }
+                }
+            ]
+        }
+        let task = Mutex<Int>(0)
+        let queue = CompletionQueue()
+        let started = try client.start(
+            Request(.get, "/x"), on: queue, TaskHandlers { call, _ in task.withLock { $0 = call.callID } })
+        while task.withLock({ $0 == 0 }) { queue.poll(timeout: .seconds(5)) }
+        client.close()
+        #expect(numbers.withLock { $0 } == [started.callID, started.callID])
+        #expect(task.withLock { $0 } == started.callID && started.callID > 0)
+    }
+
+    @Test func deferredHookRespondsOnce() throws {
+        let transport = ScriptedTransport([[.head(200), .end]])
+        let pending = Mutex<CallHooks.Pending?>(nil)
+        let client = try client(transport) {
+            $0.hooks = CallHooks(deferred: { hook in pending.withLock { $0 = hook } })
+        }
+        let queue = CompletionQueue()
+        let status = Mutex(0)
+        _ = try client.start(
+            Request(.get, "/x"), on: queue,
+            TaskHandlers { _, result in status.withLock { $0 = (try? result.get().status) ?? -1 } })
+        while pending.withLock({ $0 == nil }) { queue.poll(timeout: .seconds(5)) }
+        let hook = try #require(pending.withLock { $0 })
+        var request = hook.request
+        try request.setHeader("X-Signature", "late")
+        hook.respond(.success(request))
+        hook.respond(.failure(NightjarError(.forbidden, "too late")))
+        while status.withLock({ $0 == 0 }) { queue.poll(timeout: .seconds(5)) }
+        #expect(status.withLock { $0 } == 200)
+        #expect(transport.log.withLock { $0.heads[0].contains("X-Signature: late\r\n") })
     }
 
     @Test(arguments: [true, false])
