@@ -78,7 +78,7 @@ public func nj_config_set_on_login_required(
     let context = CallbackContext(pointer: context)
     return setting { () throws(NightjarError) in
         let config = try required(Handle<ConfigBox>.borrow(config), "config")
-        config.loginRequired = callback.map { callback in LoginHook(onQueues: { callback(context.pointer) }) }
+        config.loginRequired = callback.map { callback in LoginHook.onQueues { callback(context.pointer) } }
     }
 }
 

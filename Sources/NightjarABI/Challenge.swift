@@ -32,10 +32,10 @@ public func nj_config_set_on_challenge(
     changeConfig(config) { configuration throws(NightjarError) in
         guard let decide else { return configuration.onChallenge = nil }
         let context = CallbackContext(pointer: context)
-        configuration.onChallenge = Authentication.ChallengeHandler(onQueues: { challenge in
+        configuration.onChallenge = Authentication.ChallengeHandler.onQueues { challenge in
             let box = ChallengeBox(challenge)
             withExtendedLifetime(box) { decide(context.pointer, Handle.lend(box)) }
-        })
+        }
     }
 }
 

@@ -51,10 +51,10 @@ public func nj_config_set_token_provider(
 }
 
 private func tokenProvider(_ provide: @escaping nj_token_fn, _ context: CallbackContext) -> TokenProvider {
-    TokenProvider(onQueues: { tokenRequest in
+    TokenProvider.onQueues { tokenRequest in
         let box = TokenRequestBox(tokenRequest)
         withExtendedLifetime(box) { provide(context.pointer, Handle.lend(box)) }
-    })
+    }
 }
 
 @_cdecl("nj_token_request_was_rejected") @implementation

@@ -62,10 +62,10 @@ import class Foundation.Thread
             $0.baseURL = "http://127.0.0.1:\(peer.port)"
             let auth = #"{"type":"oauth2","token_url":"https://localhost:\#(tokens.port)/token","refresh_token":"old"}"#
             try $0.merge(json: #"{"auth":\#(auth)}"#)
-            $0.onChallenge = Authentication.ChallengeHandler(onQueues: { challenge in
+            $0.onChallenge = Authentication.ChallengeHandler.onQueues { challenge in
                 threads.withLock { $0.append(UInt(pthread_self())) }
                 try? challenge.respond(.useDefault)
-            })
+            }
         }
         #expect(try api.sendBlocking(Request(.get, "/")).text == "ok")
         #expect(threads.withLock { $0 } == [here])

@@ -123,11 +123,15 @@ public final class TokenProvider: Sendable {
         self.provide = provide
     }
 
+    private init(at place: DecisionPlace, _ provide: @escaping @Sendable (Request) -> Void) {
+        self.place = place
+        self.provide = provide
+    }
+
     /// Creates a callback that never runs on the loop thread. For a call that the client sends itself, it runs on the first
     /// polled queue of the client's calls.
-    package init(onQueues provide: @escaping @Sendable (Request) -> Void) {
-        place = .queuesOnly(nil)
-        self.provide = provide
+    package static func onQueues(_ provide: @escaping @Sendable (Request) -> Void) -> TokenProvider {
+        TokenProvider(at: .queuesOnly(nil), provide)
     }
 }
 
@@ -169,8 +173,12 @@ public final class LoginHook: Sendable {
 
     /// Creates a callback that never runs on the loop thread. If the last call has no queue, it runs on the first polled
     /// queue of the client's calls.
-    package init(onQueues call: @escaping @Sendable () -> Void) {
-        place = .queuesOnly(nil)
+    package static func onQueues(_ call: @escaping @Sendable () -> Void) -> LoginHook {
+        LoginHook(at: .queuesOnly(nil), call)
+    }
+
+    private init(at place: DecisionPlace, _ call: @escaping @Sendable () -> Void) {
+        self.place = place
         self.call = call
     }
 }

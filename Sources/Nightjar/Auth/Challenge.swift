@@ -21,8 +21,12 @@ extension Authentication {
 
         /// Creates a callback that never runs on the loop thread. For a call that the client sends itself, it runs on the
         /// first polled queue of the client's calls; if there is none, the default applies.
-        package init(onQueues decide: @escaping @Sendable (Challenge) -> Void) {
-            place = .queuesOnly(nil)
+        package static func onQueues(_ decide: @escaping @Sendable (Challenge) -> Void) -> ChallengeHandler {
+            ChallengeHandler(at: .queuesOnly(nil), decide)
+        }
+
+        private init(at place: DecisionPlace, _ decide: @escaping @Sendable (Challenge) -> Void) {
+            self.place = place
             self.decide = decide
         }
     }

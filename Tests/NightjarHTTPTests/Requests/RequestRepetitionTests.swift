@@ -31,6 +31,7 @@ import Testing
         "coalesces": { $0.coalesces = true },
         "usesCache": { $0.usesCache = false },
         "cachePolicy": { $0.cachePolicy = .reload },
+        "cachePartition": { $0.cachePartition = "a" },
         "limitGroup": { $0.limitGroup = "search" },
         "usesAuth": { $0.usesAuth = false },
         "confinement": { $0.confinement = Confinement(origins: []) },
