@@ -85,17 +85,17 @@
  * -------
  * A handle that is marked "any" may be used by several threads at the same time. A handle that is marked "one at
  * a time" may be used by any thread, but not by two at the same time. The library's own threads never call the host's
- * code. Each callback runs on a thread of the host: inside nj_queue_poll, inside nj_queue_free, or inside the blocking
- * function that the callback belongs to. nj_queue_free runs the remaining callbacks of the queue, including those whose
- * comment names only nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
+ * code. Each callback runs on a thread of the host: inside nj_queue_poll, inside nj_queue_free, or inside a blocking
+ * function, usually the one that the callback belongs to. nj_queue_free runs the remaining callbacks of the queue,
+ * including those whose comment names only nj_queue_poll. A callback must not leave through longjmp or a C++ exception.
  *
  * Errors
  * ------
  * A function that can fail returns nj_status, or a pointer that is NULL on failure. A function with an `out_error`
  * parameter stores an error there on failure and NULL on success. `out_error` may be NULL. The caller releases the
- * error with nj_error_release. Setters and some other functions have no `out_error`; nj_error_last returns the error of
- * the last of them that failed on this thread. The following errors are common to all functions and are not repeated in
- * their comments:
+ * error with nj_error_release. Setters and some other functions have no `out_error`; after such a function has failed,
+ * nj_error_last returns its error on the same thread. The following errors are common to all functions and are not
+ * repeated in their comments:
  *
  *   NJ_INVALID_ARGUMENT  a required handle, text or callback is NULL, a text is not valid UTF-8, a number is out of
  *                        range, or an enumeration has a value that is not one of its members
@@ -617,7 +617,7 @@ NJ_API void nj_error_release(nj_error *error);
  *
  * Functions that succeed do not change the error.
  *
- * @return an error that is borrowed until the next such failure on this thread; NULL if none has failed
+ * @return an error that is borrowed until the next such failure on this thread; NULL if no such function has failed on it
  */
 NJ_API const nj_error *nj_error_last(void);
 
@@ -1149,7 +1149,8 @@ NJ_API nj_status nj_config_set_address_filter(nj_config *config, const char *con
                                               bool allow_proxies);
 
 /**
- * Decides about the addresses of a host to which the client is about to open a connection. Responds at once with
+ * Resolves a name, or decides about the addresses of a host to which the client is about to open a connection: see
+ * nj_config_set_resolver and nj_config_set_on_addresses. The callback responds at once with
  * nj_address_request_respond or nj_address_request_fail, or keeps the request with nj_address_request_retain and responds
  * later, from any thread. If the last owner releases the request without a response, the waiting calls fail as after
  * nj_address_request_fail.
@@ -1157,8 +1158,8 @@ NJ_API nj_status nj_config_set_address_filter(nj_config *config, const char *con
  * Runs inside the first nj_queue_poll or blocking function that runs for one of the calls that wait for the connection.
  * Requests that the client sends itself, such as token requests and the refresh of cached responses, belong to no call.
  * For them, the callback runs in nj_queue_poll of the queue that was set together with it, or inside nj_queue_poll or a
- * blocking function that runs for any call or operation of the client that is in flight. If there is neither, the request
- * fails with NJ_INVALID_REQUEST.
+ * blocking function that runs for any call or operation of the client that is in flight. If there is no such queue, call
+ * or operation, the request fails with NJ_INVALID_REQUEST.
  *
  * While a call waits, its total and its connect timeout run (nj_config_set_connect_timeout). They also end the wait with
  * NJ_TIMEOUT if no thread polls the queues, or if a queue has been freed. Retries call the callback again.
@@ -1183,16 +1184,16 @@ typedef void (*nj_address_fn)(void *context, nj_address_request *request);
 NJ_API nj_status nj_config_set_resolver(nj_config *config, nj_queue *queue, nj_address_fn resolve, void *context);
 
 /**
- * Sets a callback that decides for each connection to which addresses of its server it may be opened, after the name is
- * resolved and the rules of nj_config_set_address_filter have been applied. It responds with those addresses of the
- * request that it allows. An empty response and nj_address_request_fail fail the calls with NJ_INVALID_REQUEST, which is
- * not retried.
+ * Sets a callback that decides, for each connection, which addresses of the server may be used. It is called after the
+ * name is resolved and the rules of nj_config_set_address_filter have been applied. It responds with those addresses of
+ * the request that it allows. An empty response and nj_address_request_fail fail the calls with NJ_INVALID_REQUEST, which
+ * is not retried.
  *
  * The callback belongs to the address filter: without nj_config_set_address_filter, the filter has no rules.
- * Therefore, it is not called for the addresses of proxies, requests to unix sockets fail, and requests to names
- * through a proxy that resolves them fail unless `allow_proxies` is true: nj_config_set_address_filter(config, (const
- * char *[]){NULL}, NULL, true). It is called for an address in a URL, also if a proxy connects to it. It is not called
- * for later requests on an open connection.
+ * Therefore, requests to unix sockets fail, and requests to names through a proxy that resolves them fail unless
+ * `allow_proxies` is true: nj_config_set_address_filter(config, (const char *[]){NULL}, NULL, true). The callback is not
+ * called for the addresses of proxies. It is called for an address in a URL, also if a proxy connects to this address. It
+ * is not called for later requests on an open connection.
  *
  * @param queue   for requests that belong to no call (nj_address_fn); the clients keep it alive. NULL: none. Ignored if
  *                `decide` is NULL.
@@ -1332,7 +1333,7 @@ NJ_API const char *nj_config_base_url(const nj_config *config);
 /** Returns the path of nj_config_set_path_scope. NULL: none, or `config` is NULL. */
 NJ_API const char *nj_config_path_scope(const nj_config *config);
 
-/** Returns a header of every request. Secrets are not masked. NULL: it is not set, or an argument is NULL. */
+/** Returns the value of a header of every request. Secrets are not masked. NULL: not set, or an argument is NULL. */
 NJ_API const char *nj_config_header(const nj_config *config, const char *name);
 
 /** Returns the User-Agent. NULL: none, or `config` is NULL. */
@@ -1380,7 +1381,7 @@ NJ_API size_t nj_config_retry_attempts(const nj_config *config);
 /** Reports whether compressed responses are requested and decompressed. False if `config` is NULL. */
 NJ_API bool nj_config_decompress(const nj_config *config);
 
-/** Reports whether equal safe calls share one exchange. False if `config` is NULL. */
+/** Reports whether identical calls share one exchange (nj_config_set_coalesce). False if `config` is NULL. */
 NJ_API bool nj_config_coalesce(const nj_config *config);
 
 /** Reports whether clients write nothing to disk. False if `config` is NULL. */
@@ -1391,9 +1392,9 @@ NJ_API bool nj_config_verify_certificates(const nj_config *config);
 
 /**
  * Sets the name of the event loop that a client shares with the other clients of this process that have the same name.
- * For programs with many clients, such as one for each user: the clients of a shared loop use one thread for the network,
+ * A shared loop is for programs with many clients, such as one for each user. Its clients use one thread for the network,
  * one for name lookups and one for files, and no descriptor while they have no connection. They share no connections,
- * cookies, caches and logins. A shared loop uses at most one processor core. It ends with its last client. The lookups of
+ * cookies, caches or logins. A shared loop uses at most one processor core, and ends with its last client. The lookups of
  * its clients run one after the other, so a name server that does not respond delays all of them; see
  * nj_config_set_resolve.
  *
@@ -1475,13 +1476,13 @@ typedef enum nj_step {
 typedef void (*nj_observer_fn)(void *context, const nj_observation *observation);
 
 /**
- * Sets the callback for the steps of the calls of the clients. By default, clients have no observer. The steps are
+ * Sets the callback that receives the steps of each call. By default, clients have no observer. The steps are
  * reported while a call runs, also for calls that fail. A token request is a call of its own. An exchange that several
  * calls share reports its steps for the call that has started it; the other calls only start and end.
  *
- * The steps of a client are delivered in their order, and NJ_STEP_ENDED before the completion of a call on the same
- * queue. A queue that is not polled holds at most 4,096 steps. Then the oldest steps are dropped, and the ends of calls
- * last; see nj_observation_dropped.
+ * The steps of a client are delivered in the order in which they occur, and NJ_STEP_ENDED before the completion of a call
+ * on the same queue. A queue that is not polled holds at most 4,096 steps. Further steps replace the oldest ones, and
+ * NJ_STEP_ENDED is dropped last; see nj_observation_dropped.
  *
  * @param queue    the queue on which `observer` is called; the clients keep it alive
  * @param observer called from nj_queue_poll. NULL, the default: none.
@@ -1584,13 +1585,12 @@ typedef nj_status (*nj_request_hook_fn)(void *context, nj_prepared_request *requ
 NJ_API nj_status nj_config_on_request(nj_config *config, nj_request_hook_fn before, void *context);
 
 /**
- * Runs after each call, on the thread that receives the call's result and before the result is delivered.
+ * Runs after each call, on the thread that receives the call's result and before the result is delivered. The arguments
+ * are borrowed until the hook returns.
  *
  * @param request  the request with the headers that the before hook has set; it cannot be changed
  * @param response NULL if the call has failed
  * @param error    NULL if the call has succeeded
- *
- * All three are borrowed until the hook returns.
  */
 typedef void (*nj_response_hook_fn)(void *context, const nj_prepared_request *request, const nj_response *response,
                                     const nj_error *error);
@@ -1612,7 +1612,7 @@ NJ_API nj_status nj_config_on_response(nj_config *config, nj_response_hook_fn af
  *
  * @param request  the request with the headers that the before hook has set; it cannot be changed
  * @param response also a redirect; its body is empty if the caller receives it in parts
- * @return false: the response is not stored, and older entries for the request are removed
+ * @return true: the response is stored. False: it is not stored, and older entries for the request are removed.
  */
 typedef bool (*nj_store_hook_fn)(void *context, const nj_prepared_request *request, const nj_response *response);
 
@@ -1631,8 +1631,8 @@ NJ_API nj_status nj_config_on_store(nj_config *config, nj_store_hook_fn store, v
  * the hook. Texts and bytes that the functions return are valid until the hook returns. */
 
 /**
- * Returns the number of the call: from 1, unique in the process, and the same in the before hook, in the after hook and
- * from nj_task_call_id. 0 if `request` is NULL.
+ * Returns the number of the call. Numbers start at 1 and are unique in the process. The hooks before and after a call,
+ * nj_task_call_id and nj_observation_call_id return the same number. 0 if `request` is NULL.
  */
 NJ_API int64_t nj_prepared_request_call_id(const nj_prepared_request *request);
 
@@ -1659,7 +1659,8 @@ NJ_API const char *nj_prepared_request_header_name_at(const nj_prepared_request 
 NJ_API const char *nj_prepared_request_header_value_at(const nj_prepared_request *request, size_t index);
 
 /**
- * Returns the body as it is sent, without NUL at the end. Not NULL for a request without a body.
+ * Returns the body as it is sent, without NUL at the end. For a request without a body, returns a pointer that is not
+ * NULL, and the length 0.
  *
  * @param out_length receives the length in bytes; may be NULL
  * @return NULL, with a length of 0, for a body that is supplied or read while it is sent (a stream, a file or a multipart
@@ -1836,8 +1837,8 @@ typedef void (*nj_store_fn)(void *context, nj_store_request *request);
 
 /**
  * Sets the callback of the stores "host:KEY" of logins. The records are opaque, have at most 1 MiB and contain the tokens
- * in plain text, so the program must protect them. The clients of the configuration take turns and share the logins, so
- * that one refresh serves all. Other configurations and processes must not use the same records at the same time. After a
+ * in plain text, so the program must protect them. The clients of the configuration take turns and share the logins and
+ * each token refresh. Other configurations and processes must not use the same records at the same time. After a
  * logout, the record is deleted. A client that is created later then uses the access_token and refresh_token of its
  * configuration again.
  *
@@ -1853,7 +1854,8 @@ NJ_API nj_status nj_config_set_token_store(nj_config *config, nj_queue *queue, n
 /**
  * Provides a token. Called when a call needs a token and the client has none, or its token expires soon or was
  * rejected by the server (skew and refresh_limit: see nj_config_set_auth_json). Called once for all waiting calls of the
- * client, inside the first nj_queue_poll or blocking function that runs for one of these calls.
+ * client, inside the first nj_queue_poll or blocking function that runs for one of these calls. If a request that the
+ * client sends itself waits for the token, such as the refresh of a cached response, any call or operation counts.
  *
  * The callback responds with nj_token_request_respond or nj_token_request_fail. It may keep the request with
  * nj_token_request_retain and respond later, from any thread. The waiting calls fail with NJ_TIMEOUT after 30 seconds
@@ -1882,8 +1884,9 @@ NJ_API nj_status nj_config_set_token_provider(nj_config *config, const char *sch
 
 /**
  * Runs once each time a login has ended and a new login is needed, but not after nj_client_log_out. Runs where the
- * callbacks of the call that last needed a token run: inside nj_queue_poll or the blocking function. Not called if the
- * queue of that call has been freed. The callback may start calls and log in.
+ * callbacks of the call that last needed a token run: inside nj_queue_poll or the blocking function. If this call has no
+ * queue any more, runs inside the first nj_queue_poll or blocking function that runs for any call or operation of the
+ * client, also a later one. The callback may start calls and log in.
  */
 typedef void (*nj_login_required_fn)(void *context);
 
@@ -1994,7 +1997,8 @@ NJ_API nj_status nj_store_request_fail(nj_store_request *request, const char *me
 
 /**
  * Decides a challenge. Runs inside the first nj_queue_poll or blocking function that runs for one of the calls that wait
- * for the decision.
+ * for the decision. For a request that the client sends itself, such as a token request, any call or operation of the
+ * client in flight counts. If there is none during a TLS handshake, the default applies.
  *
  *   kind                             called                                       responses
  *   -------------------------------  -------------------------------------------  --------------------------------------

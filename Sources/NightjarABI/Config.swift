@@ -267,7 +267,9 @@ public func nj_config_set_cookies(_ config: OpaquePointer?, _ cookies: OpaquePoi
 public func nj_config_set_shared_loop(_ config: OpaquePointer?, _ name: UnsafePointer<CChar>?) -> nj_status {
     changeConfig(config) { (configuration) throws(NightjarError) in
         let name = try optional(name, "name")
-        guard name?.isEmpty != true else { throw NightjarError(.invalidArgument, "the name is empty") }
+        guard name?.isEmpty != true else {
+            throw NightjarError(.invalidArgument, "the name of the shared loop is empty; pass NULL for a separate loop")
+        }
         configuration.sharedLoop = name
     }
 }

@@ -20,7 +20,7 @@ import Tracing
 /// | `nightjar.response.source` | `network`, `cache`, `revalidated`, `stale` or `coalesced` |
 /// | `error.type` | the kind of the error, for example `timeout` |
 ///
-/// As other middleware, it runs for `client.send`, and not for blocking and started calls, streams, lists and transfers.
+/// Like other middleware, it runs for `client.send`, not for blocking and started calls, streams, lists and transfers.
 /// Calls with different fields do not share an exchange, so `coalesces` has no effect with an instrument that writes fields.
 public struct TracingMiddleware: Middleware {
     private let tracer: (any Tracer)?

@@ -251,7 +251,7 @@ static void read_rare(njl_reading *r, int options, uint64_t present, njl_request
   lua_newtable(L);
   for (int option = RARE; names[option] != NULL; option++) {
     if (!push_option(r, options, present, option)) continue;
-    /* A sandboxed script could otherwise read what the host's cache holds for others. */
+    /* Otherwise, a sandboxed script could read cached responses of another partition of the host. */
     if (!r->reads_files && strcmp(names[option], "cache_partition") == 0) {
       luaL_error(L, "%s: cache_partition is not available in a sandbox", r->function);
     }

@@ -37,12 +37,12 @@ int64_t njl_callback_function(const njl_callback *callback);
  * NJL_CHALLENGE or the response of NJL_STORE, a JSON object. */
 njl_text *njl_callback_request(const njl_callback *callback);
 typedef enum njl_choice { NJL_CHOOSE_DEFAULT, NJL_CHOOSE_TABLE, NJL_CHOOSE_CANCEL } njl_choice;
-/* Responds to NJL_CHALLENGE, NJL_CALL_REQUEST or NJL_STORE. `text` is the credentials or the headers as a JSON object, or the message of
- * a cancellation, whose data is NULL if there is none. The waiting calls fail if the credentials or the headers are
- * invalid. */
+/* Responds to NJL_CHALLENGE, NJL_CALL_REQUEST or NJL_STORE. `text` is the credentials or the headers as a JSON object,
+ * or the message of a cancellation, whose data is NULL if there is none. The waiting calls fail if the credentials or
+ * the headers are invalid. */
 void njl_callback_decide(njl_callback *callback, njl_choice choice, njl_bytes text);
-/* Returns the body of the request of NJL_MOCK_REQUEST or NJL_CALL_REQUEST, owned by the caller. NULL if the body of the call
- * is supplied or read while it is sent. */
+/* Returns the body of the request of NJL_MOCK_REQUEST or NJL_CALL_REQUEST, owned by the caller. NULL if the body of the
+ * call is supplied or read while it is sent. */
 njl_text *njl_callback_body(const njl_callback *callback);
 /* The function below is for decision requests of kind NJL_MOCK_REQUEST. */
 /* Responds with `response`, a JSON object. `body` is its body unless its data is NULL. The request fails if the

@@ -17,9 +17,8 @@ final class HandshakeDecisions: @unchecked Sendable {
 
     /// Requests the decision about a connection that the call waits for.
     ///
-    /// - Returns: False if the decision is not about a handshake, if no queue can run the callback, or if the call must not
-    ///   decide: after a redirect to
-    ///   another origin, a client certificate is sent only if it is configured.
+    /// - Returns: False if the decision is not about a handshake, if no queue can run the callback, or if the call must
+    ///   not decide: after a redirect to another origin, a client certificate is sent only if it is configured.
     func request(_ challenge: ConnectionChallenge, for call: Call) -> Bool {
         guard let kind = Authentication.Challenge.Kind(challenge.subject) else { return false }
         if call.credentialsAreDropped, case .clientCertificate = challenge.subject { return false }

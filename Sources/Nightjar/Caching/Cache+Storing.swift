@@ -79,7 +79,7 @@ extension Cache {
     func request(
         _ hooks: CallHooks, _ stored: StoredResponse, _ response: Response, _ progress: Progress, _ call: Call
     ) -> Verdict {
-        // No thread of the program receives a background revalidation without a callback.
+        // The hook cannot run for a background revalidation without a callback, because no queue belongs to it.
         guard hooks.storesOnLoop || !progress.isRefresh || call.task.decisionQueue != nil else {
             discard(response, progress, call)
             return .proceed

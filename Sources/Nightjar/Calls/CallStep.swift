@@ -35,10 +35,10 @@ extension ClientTask.Step {
     public enum Kind: Sendable, Equatable {
         /// The client has started the call. Secrets in the URL are masked.
         case started(Method, url: String)
-        /// The addresses of the host, which may be a proxy, are known. Not reported for a name in the client's memory.
+        /// The addresses of the host, which may be a proxy, are known. Not reported if the addresses were cached.
         case resolved(host: String, Duration)
-        /// The connection that the call waits for is connected to this address. The call may get another connection that is
-        /// released earlier.
+        /// The connection that the call waits for is connected to this address. The call may still use another
+        /// connection that becomes idle first.
         case connected(to: String?, Duration)
         /// The TLS handshake of this connection is complete.
         case secured(Duration)

@@ -2,7 +2,7 @@ import NIOCore
 import NightjarHTTP
 import NightjarTransport
 
-/// Receives the events of a client's calls, for traces, archives and metrics.
+/// Receives the events or the steps of a client's calls, for traces, archives and metrics.
 ///
 /// Events are not redacted. ``RequestRecord``, `CurlCommand` and `HARWriter` mask secrets.
 public final class CallObserver: Sendable {
@@ -45,8 +45,8 @@ public final class CallObserver: Sendable {
     /// Returns an observer that receives the steps of calls while the calls run: name resolution, connecting, TLS, sending,
     /// the response head, redirects, retries and responses of the cache.
     ///
-    /// At most 4,096 steps wait in a queue that is not polled. Then the oldest steps are dropped, and the ends of calls
-    /// last. ``Step/dropped`` is their number.
+    /// At most 4,096 steps wait in a queue that is not polled. Further steps replace the oldest ones, and the ends of
+    /// calls are dropped last. ``Step/dropped`` is the number of dropped steps.
     ///
     /// - Parameter queue: Runs `observe` inside `CompletionQueue.poll`. Nil: `observe` runs on the client's loop thread
     ///   and must not block.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The receiver of an observer's steps, and the steps that wait in its queue. Several clients may share it.
 ///
-/// The queue has one event for each waiting step. A step that is dropped leaves its event to a later step.
+/// The queue has one event for each waiting step. The event of a dropped step delivers a later step.
 final class StepDelivery: Sendable {
     let observe: @Sendable (ClientTask.Step) -> Void
     private let state = Mutex(State())
@@ -39,7 +39,7 @@ final class StepDelivery: Sendable {
         if let next { observe(next) }
     }
 
-    /// Drops the older half of the steps, except for the ends of calls. Of these, half remain at most.
+    /// Drops the older half of the steps, except for the ends of calls. At most `maximumSteps / 4` ends are kept.
     ///
     /// - Returns: The number of dropped steps.
     private static func makeRoom(_ steps: inout Deque<ClientTask.Step>) -> Int {

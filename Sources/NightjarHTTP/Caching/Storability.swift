@@ -25,7 +25,7 @@ public enum Storability: Sendable, Equatable {
         /// The response would replace a stored response that is, or may be, more useful. See
         /// ``CacheRequest/mayReplace(_:with:received:)``.
         case keepsStored
-        /// The caller has decided against it.
+        /// The caller has decided not to store the response.
         case caller
     }
 }

@@ -52,7 +52,7 @@ extension ConnectionRecord {
     public enum Step: Sendable, Equatable {
         /// The addresses of a host are known.
         case resolved(host: String, Duration)
-        /// The socket is connected to this peer. A proxy that opens a tunnel has opened it.
+        /// The socket is connected to this peer. If a proxy opens a tunnel, the tunnel is open, too.
         case connected(peer: String?, Duration)
         /// The TLS handshake is complete.
         case secured(Duration)

@@ -40,8 +40,8 @@ extension Exchange {
 /// Receives the events of an exchange in this order: any number of `informational`, one `head`, any number of `body`,
 /// then `finished`. Instead, `failed` may be called at any point as the last event.
 public protocol ExchangeReceiver: AnyObject {
-    /// Called when a step of opening the connection that the exchange waits for is complete. The exchange may get another
-    /// connection. Called only if ``TransportConfiguration/reportsSteps`` is true.
+    /// Called when a step of opening the connection that the exchange waits for is complete. The exchange may still use
+    /// another connection. Called only if ``TransportConfiguration/reportsSteps`` is true.
     func exchangeConnecting(_ step: ConnectionRecord.Step)
     /// Called before the request is sent on a new or a reused connection. Called again if the request is repeated on
     /// another connection. The body is then sent from its beginning.

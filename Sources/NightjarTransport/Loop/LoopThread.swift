@@ -34,8 +34,8 @@ public final class LoopThread: Sendable {
 
     public var isShared: Bool { shared != nil }
 
-    /// Parks the loop, unless other clients share it. Returns when the loop has run all work that was submitted before, even if another thread calls
-    /// this method concurrently. On the loop, returns immediately.
+    /// Parks the loop, unless other clients share it. Returns when the loop has run all work that was submitted before,
+    /// even if another thread calls this method concurrently. On the loop, returns immediately.
     ///
     /// Before the call, the caller must close the client's channels and cancel its timers. The caller must not
     /// submit work afterwards.

@@ -27,7 +27,7 @@ final class NameLookup {
 
     func isOf(_ peer: Peer) -> Bool { self.peer.host == peer.host && self.peer.port == peer.port }
 
-    /// Calls `completion` when the lookup has ended, unless the attempt leaves before.
+    /// Calls `completion` when the lookup has ended, unless the attempt is removed before.
     func wait(for attempt: ConnectionAttempt, _ completion: @escaping Completion) {
         attempts[ObjectIdentifier(attempt)] = completion
     }

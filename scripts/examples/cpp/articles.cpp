@@ -141,7 +141,7 @@ class Completions {
   nj_queue *get() const { return queue_.get(); }
 
  private:
-  QueueHandle queue_; // freeing the queue cancels the calls that are left and completes them
+  QueueHandle queue_; // freeing the queue cancels and completes the remaining calls
   std::atomic<bool> is_stopped_{false};
   std::thread thread_;
 };
