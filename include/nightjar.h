@@ -1396,7 +1396,8 @@ NJ_API bool nj_config_verify_certificates(const nj_config *config);
  * one for name lookups and one for files, and no descriptor while they have no connection. They share no connections,
  * cookies, caches or logins. A shared loop uses at most one processor core, and ends with its last client. The lookups of
  * its clients run one after the other, so a name server that does not respond delays all of them; see
- * nj_config_set_resolve.
+ * nj_config_set_resolve. Work with files also runs one after the other: bodies from files, token stores, client
+ * certificates, checks of large responses, and transfers. A client with large transfers needs a loop of its own.
  *
  * A cache on disk and a cookie file have threads and descriptors of their own, also in a client with a shared loop.
  * Clients with the same certificate authorities always share the loaded certificates.
@@ -1998,7 +1999,8 @@ NJ_API nj_status nj_store_request_fail(nj_store_request *request, const char *me
 /**
  * Decides a challenge. Runs inside the first nj_queue_poll or blocking function that runs for one of the calls that wait
  * for the decision. For a request that the client sends itself, such as a token request, any call or operation of the
- * client in flight counts. If there is none during a TLS handshake, the default applies.
+ * client in flight counts. If there is none during a TLS handshake, a chain is
+ * rejected with NJ_INVALID_REQUEST, and no client certificate is sent.
  *
  *   kind                             called                                       responses
  *   -------------------------------  -------------------------------------------  --------------------------------------

@@ -71,6 +71,27 @@ import class Foundation.Thread
         #expect(threads.withLock { $0 } == [here])
     }
 
+    /// A chain that the program may reject is not accepted without its decision.
+    @Test func chainIsRejectedIfNoQueueCanRunTheCallback() throws {
+        let peer = try server()
+        let count = Mutex(0)
+        let api = try client(ChallengeRecord { _, _ in .useDefault }) {
+            $0.onChallenge = Authentication.ChallengeHandler.onQueues { _ in count.withLock { $0 += 1 } }
+        }
+        let error = Mutex<NightjarError?>(nil)
+        let handlers = TaskHandlers { _, result in
+            if case .failure(let failure) = result { error.withLock { $0 = failure } }
+        }
+        try api.start(get(peer), on: nil, handlers)
+        try eventually("the call failed") { error.withLock { $0 != nil } }
+        #expect(error.withLock { $0?.kind } == .invalidRequest && peer.requests.isEmpty)
+        // A later call does not receive the decided challenge.
+        let queue = CompletionQueue()
+        let task = try api.start(Request(.get, "http://127.0.0.1:1/"), on: queue, TaskHandlers { _, _ in })
+        try task.waitBlocking(timeout: .seconds(30))
+        #expect(count.withLock { $0 } == 0)
+    }
+
     // MARK: Client certificates
 
     @Test(arguments: versions) func chosenCertificateIsSent(version: TLSVersion) throws {

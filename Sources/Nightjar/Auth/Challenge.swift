@@ -19,9 +19,8 @@ extension Authentication {
             self.decide = decide
         }
 
-        /// Creates a callback that never runs on the loop thread. For a call that the client sends itself, the callback
-        /// runs on the first polled queue of the client's calls. If there is none during a TLS handshake, the default
-        /// applies.
+        /// Creates a callback that never runs on the loop thread. For a call that the client sends itself, it runs on the
+        /// first polled queue of the client's calls. If there is none, a chain is rejected, and no certificate is sent.
         package static func onQueues(_ decide: @escaping @Sendable (Challenge) -> Void) -> ChallengeHandler {
             ChallengeHandler(at: .queuesOnly(nil), decide)
         }

@@ -18,8 +18,8 @@ enum DecisionPlace: Sendable {
 final class PendingDecision: @unchecked Sendable {
     private let place: DecisionPlace
     private unowned let loop: ClientLoop
-    private let callback: @Sendable () -> Void
-    private let wasTaken = Atomic<Bool>(false)
+    /// Nil when the callback has started or was withdrawn.
+    private let callback: Mutex<(@Sendable () -> Void)?>
     // On the loop:
     /// The queues that the callback was posted to, retained so that no other queue gets the same address.
     private var queues: [ObjectIdentifier: CompletionQueue] = [:]
@@ -28,7 +28,7 @@ final class PendingDecision: @unchecked Sendable {
     init(on loop: ClientLoop, at place: DecisionPlace, callback: @escaping @Sendable () -> Void) {
         self.loop = loop
         self.place = place
-        self.callback = callback
+        self.callback = Mutex(callback)
     }
 
     /// Posts the callback for a call that waits for the decision, and, if the call is a shared exchange, for the calls
@@ -77,7 +77,7 @@ final class PendingDecision: @unchecked Sendable {
     }
 
     /// Whether the callback has started or does not run any more.
-    fileprivate var isTaken: Bool { wasTaken.load(ordering: .relaxed) }
+    fileprivate var isTaken: Bool { callback.withLock { $0 == nil } }
 
     private func postToLoop() {
         isOnLoop = true
@@ -90,16 +90,14 @@ final class PendingDecision: @unchecked Sendable {
     }
 
     private var event: QueueEvent {
-        .run { [self] in
-            if take() { callback() }
-        }
+        .run { [self] in take()?() }
     }
 
-    /// Ensures that the callback does not run any more. Any thread.
+    /// Ensures that the callback does not run any more, and releases it. Any thread.
     func withdraw() { _ = take() }
 
-    /// Returns true to the first caller.
-    private func take() -> Bool { !wasTaken.exchange(true, ordering: .relaxed) }
+    /// Returns the callback to the first caller.
+    private func take() -> (@Sendable () -> Void)? { callback.withLock { $0.take() } }
 }
 
 extension ClientLoop {

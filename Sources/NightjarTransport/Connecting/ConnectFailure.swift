@@ -35,12 +35,12 @@ enum ConnectFailure {
     }
 
     /// Returns the error of a connection for which a callback cannot run.
-    static func withoutQueue(_ callback: String, phase: ErrorPhase, _ host: String) -> NightjarError {
+    static func withoutQueue(_ subject: ConnectionChallenge.Subject, _ host: String) -> NightjarError {
         NightjarError(
             .invalidRequest,
-            "connecting to \(quoted(host)) failed: no queue can run the \(callback), because the request belongs to no "
-                + "call; set a queue together with the callback",
-            phase: phase)
+            "connecting to \(quoted(host)) failed: no queue can run the \(subject.callback), because the request belongs to "
+                + "no call, and no call is in flight\(subject.hasQueue ? "; set a queue together with the callback" : "")",
+            phase: subject.phase)
     }
 
     /// Returns the error of a connection to a host whose addresses the caller denies.

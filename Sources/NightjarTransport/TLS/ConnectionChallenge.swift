@@ -35,7 +35,7 @@ public final class ConnectionChallenge {
     package let isProxy: Bool
     /// The client's request for the decision. The calls that wait for the connection share it.
     package var request: AnyObject?
-    /// Called if the connection ends before the decision.
+    /// Called when the caller's decision is no longer needed.
     package var withdrawn: (() -> Void)?
     private var resume: ((Decision) -> Void)?
 
@@ -53,14 +53,17 @@ public final class ConnectionChallenge {
     /// The decision if no caller can decide.
     var fallback: Decision {
         switch subject {
-        case .clientCertificate, .serverTrust: .useDefault
-        case .name, .addresses: .fail(ConnectFailure.withoutQueue(subject.callback, phase: subject.phase, host))
+        case .clientCertificate: .useDefault
+        case .serverTrust, .name, .addresses:
+            .fail(ConnectFailure.withoutQueue(subject, host))
         }
     }
 
     /// Continues opening the connection, only while the connection waits. Ignored after the first decision and after
     /// the end of the connection.
     package func decide(_ decision: Decision) {
+        // A callback that has not run yet must not run any more.
+        withdrawn?()
         release()
         resume.take()?(decision)
     }
@@ -86,6 +89,14 @@ extension ConnectionChallenge.Subject {
         case .clientCertificate, .serverTrust: "challenge callback"
         case .name: "resolver callback"
         case .addresses: "on_addresses callback"
+        }
+    }
+
+    /// Whether the program can set a queue for the callback.
+    var hasQueue: Bool {
+        switch self {
+        case .clientCertificate, .serverTrust: false
+        case .name, .addresses: true
         }
     }
 
