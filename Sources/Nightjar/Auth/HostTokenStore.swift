@@ -43,10 +43,8 @@ package struct HostTokenStore: TokenStore {
 
     /// Returns the stored login or the tombstone of a logout, as ``TokenStore/load()`` does.
     func load(on loop: ClientLoop, then next: @escaping (Result<StoredLogin?, NightjarError>) -> Void) {
-        takeTurn(on: loop) { turn in
-            fetch(on: loop) { result in
-                withExtendedLifetime(turn) { next(result) }
-            }
+        perform(on: loop, then: next) { operation in
+            fetch(for: operation) { operation.end($0) }
         }
     }
 
@@ -55,30 +53,45 @@ package struct HostTokenStore: TokenStore {
         _ login: StoredLogin, replacing version: LoginVersion?, on loop: ClientLoop,
         then next: @escaping (Result<Bool, NightjarError>) -> Void
     ) {
-        takeTurn(on: loop) { turn in
-            fetch(on: loop) { stored in
+        perform(on: loop, then: next) { operation in
+            fetch(for: operation) { stored in
                 do throws(NightjarError) {
-                    guard login.mayReplace(try stored.get(), of: version) else { return next(.success(false)) }
+                    guard login.mayReplace(try stored.get(), of: version) else { return operation.end(.success(false)) }
                     let isLogout = login.ending == .loggedOut
-                    request(isLogout ? .delete : .save(try record(of: login)), on: loop) { result in
+                    request(isLogout ? .delete : .save(try record(of: login)), for: operation) { result in
                         if case .success = result { records?.tombstone = isLogout ? login : nil }
-                        withExtendedLifetime(turn) { next(result.map { _ in true }) }
+                        operation.end(result.map { _ in true })
                     }
                 } catch {
-                    next(.failure(error))
+                    operation.end(.failure(error))
                 }
             }
         }
     }
 
-    private func takeTurn(on loop: ClientLoop, _ body: @escaping (Records.Turn) -> Void) {
-        let begin = OnLoop(body)
+    /// Begins an operation when no other operation of the key is in progress. The timeout includes the wait.
+    private func perform<Value>(
+        on loop: ClientLoop, then next: @escaping (Result<Value, NightjarError>) -> Void,
+        _ body: @escaping (Operation<Value>) -> Void
+    ) {
+        let operation = Operation(on: loop, next)
+        let late = failure(
+            "has not responded within \(HostTokenStore.timeout.components.seconds) s; poll the queue, and respond to "
+                + "each request")
+        operation.timer = loop.after(HostTokenStore.timeout) { operation.end(.failure(late)) }
+        let begin = OnLoop<Records.Turn> { turn in
+            guard !operation.hasEnded else { return }
+            operation.turn = turn
+            body(operation)
+        }
         records?.takeTurn { [gate = loop.gate] turn in gate.execute { begin.body(turn) } }
     }
 
-    private func fetch(on loop: ClientLoop, then next: @escaping (Result<StoredLogin?, NightjarError>) -> Void) {
+    private func fetch<Value>(
+        for operation: Operation<Value>, then next: @escaping (Result<StoredLogin?, NightjarError>) -> Void
+    ) {
         if let tombstone = records?.tombstone { return next(.success(tombstone)) }
-        request(.load, on: loop) { result in
+        request(.load, for: operation) { result in
             next(
                 Result { () throws(NightjarError) in
                     guard let record = try result.get(), !record.isEmpty else { return nil }
@@ -94,24 +107,24 @@ package struct HostTokenStore: TokenStore {
         return record
     }
 
-    private func request(
-        _ operation: Request.Operation, on loop: ClientLoop,
+    /// Posts a request to the host.
+    ///
+    /// - Parameter next: Not called if the operation ends before.
+    private func request<Value>(
+        _ kind: Request.Operation, for operation: Operation<Value>,
         then next: @escaping (Result<[UInt8]?, NightjarError>) -> Void
     ) {
-        guard let access else { return next(.failure(failure("has no callback"))) }
-        let reply = Reply(next)
+        guard let access else { return operation.end(.failure(failure("has no callback"))) }
+        let loop = operation.loop
+        let respond = OnLoop<Result<[UInt8]?, NightjarError>> { result in
+            if !operation.hasEnded { next(result) }
+        }
         let decision = PendingDecision(on: loop, at: access.place) { [key, name, gate = loop.gate] in
             access.callback(
-                Request(operation, key: key, of: name) { result in gate.execute { reply.end(result) } })
+                Request(kind, key: key, of: name) { result in gate.execute { respond.body(result) } })
         }
+        operation.decision = decision
         decision.postToAll()
-        let late = failure(
-            "has not responded within \(HostTokenStore.timeout.components.seconds) s; poll the queue, and respond to "
-                + "each request")
-        loop.after(HostTokenStore.timeout) {
-            decision.withdraw()
-            reply.end(.failure(late))
-        }
     }
 
     private func failure(_ reason: String) -> NightjarError {
@@ -122,13 +135,33 @@ package struct HostTokenStore: TokenStore {
     private static let timeout = Duration.seconds(30)
 }
 
-/// Passes the first result to a closure. Used on the loop.
-private final class Reply: @unchecked Sendable {
-    private var next: ((Result<[UInt8]?, NightjarError>) -> Void)?
+extension HostTokenStore {
+    /// An operation in progress, which has the turn of its record. Used on the loop.
+    private final class Operation<Value>: @unchecked Sendable {
+        let loop: ClientLoop
+        /// Nil before the turn.
+        var turn: Records.Turn?
+        var timer: Int?
+        /// The request that the host has not responded to.
+        var decision: PendingDecision?
+        private var next: ((Result<Value, NightjarError>) -> Void)?
 
-    init(_ next: @escaping (Result<[UInt8]?, NightjarError>) -> Void) { self.next = next }
+        init(on loop: ClientLoop, _ next: @escaping (Result<Value, NightjarError>) -> Void) {
+            self.loop = loop
+            self.next = next
+        }
 
-    func end(_ result: Result<[UInt8]?, NightjarError>) { next.take()?(result) }
+        var hasEnded: Bool { next == nil }
+
+        /// Passes the first result on, and ends the turn.
+        func end(_ result: Result<Value, NightjarError>) {
+            guard let next = next.take() else { return }
+            decision.take()?.withdraw()
+            if let timer = timer.take() { loop.cancelTimer(timer) }
+            next(result)
+            turn = nil
+        }
+    }
 }
 
 extension HostTokenStore {

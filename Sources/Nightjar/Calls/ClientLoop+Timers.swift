@@ -2,19 +2,26 @@ import NIOCore
 
 /// The timers of a client. Used on the loop.
 extension ClientLoop {
-    func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) {
+    /// Runs `body` on the loop after `delay`, unless the client is closed first.
+    ///
+    /// - Returns: The number of the timer, for ``cancelTimer(_:)``.
+    @discardableResult
+    func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) -> Int {
         schedule(at: .now() + .nanoseconds(delay.nanosecondsClamped), body)
     }
 
-    /// Runs `body` on the loop at `moment`, unless the client is closed first.
-    private func schedule(at moment: NIODeadline, _ body: @escaping @Sendable () -> Void) {
-        guard !hasShutDown else { return }
+    func cancelTimer(_ number: Int) { timers.removeValue(forKey: number)?.cancel() }
+
+    @discardableResult
+    private func schedule(at moment: NIODeadline, _ body: @escaping @Sendable () -> Void) -> Int {
         lastTimer += 1
         let timer = lastTimer
+        guard !hasShutDown else { return timer }
         timers[timer] = thread.loop.scheduleTask(deadline: moment) {
             self.timers[timer] = nil
             body()
         }
+        return timer
     }
 
     /// Ensures that timeouts are checked no later than at `moment`.

@@ -248,7 +248,8 @@ final class ClientLoop: @unchecked Sendable {
         transferWorkers.shutDown()
         checkers.shutDown()
         for component in components { component.shutDown() }
-        openDecisions = []  // They may refer to the loop.
+        for decision in openDecisions { decision.withdraw() }
+        openDecisions = []
         for timer in timers.values { timer.cancel() }
         timers = [:]
         gate.close()
