@@ -60,6 +60,32 @@ testing.test("calls with different partitions share no responses", function(t)
   t:equal(hooked:get(a, { query = fresh }).source, "network")
 end)
 
+testing.test("lookups, lists, transfers and WebSockets accept a partition", function(t)
+  local a, cache = name "a", api.cache
+  api:get(a, { query = fresh, cache_partition = "one" })
+  t:equal(cache:get(a, { query = fresh }), nil)
+  t:equal(cache:get(a, { query = fresh, cache_partition = "one" }).source, "cache")
+  cache:put(a, { body = "x", headers = { ["Cache-Control"] = "max-age=60" } }, { cache_partition = "two" })
+  t:equal(cache:get(a, { cache_partition = "two" }).body, "x")
+  t:equal(cache:get(a), nil)
+  t:equal(cache:delete(a, { cache_partition = "two" }) > 0, true)
+  local hooked <close> = nightjar.client { base_url = origin, cache = true, before = function(request)
+    request.cache_partition = "one"
+  end }
+  for _, client in ipairs { api, hooked } do
+    local title
+    for article in client:paginate("/v1/articles", { cache_partition = client == api and "one" or nil }) do
+      title = article.title
+      break
+    end
+    t:equal(type(title), "string")
+  end
+  local path = os.tmpname()
+  os.remove(path)
+  hooked:download("/file?size=10", path)
+  t:equal(os.remove(path), true)
+end)
+
 testing.test("a call and a client can have a cache policy", function(t)
   local a = name "a"
   for _, query in ipairs { fresh, stale } do api:get(a, { query = query }) end

@@ -59,7 +59,8 @@ static void check_names(lua_State *L, int table, const char *function, const cha
 /* Reads the path at index 2 and the options at `options` into the request. Only `timeout` and the options that select a
  * cache entry are allowed. */
 static void read_request(lua_State *L, const char *function, int options, njl_request *request) {
-  static const char *const known[] = {"query", "params", "headers", "auth", "cookies", "decompress", "timeout", NULL};
+  static const char *const known[] = {"query", "params", "headers", "auth", "cookies", "decompress", "timeout",
+                                      "cache_partition", NULL};
   if (lua_type(L, 2) != LUA_TSTRING) luaL_error(L, "%s: path must be a string, got %s", function, luaL_typename(L, 2));
   bool has_options = !lua_isnoneornil(L, options);
   if (has_options) check_names(L, options, function, "options", known);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/host.h"
 #include "core/names.h"
 #include "core/task.h"
 #include "json/json.h"
@@ -252,7 +253,7 @@ static void read_rare(njl_reading *r, int options, uint64_t present, njl_request
   for (int option = RARE; names[option] != NULL; option++) {
     if (!push_option(r, options, present, option)) continue;
     /* Otherwise, a sandboxed script could read cached responses of another partition of the host. */
-    if (!r->reads_files && strcmp(names[option], "cache_partition") == 0) {
+    if (njl_host_open(L)->is_sandboxed && strcmp(names[option], "cache_partition") == 0) {
       luaL_error(L, "%s: cache_partition is not available in a sandbox", r->function);
     }
     lua_setfield(L, -2, names[option]);
