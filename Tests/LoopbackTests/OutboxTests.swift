@@ -106,6 +106,7 @@ extension ScriptedPeer.Step {
         }
         #expect(peer.requestLines == ["PUT /a", "GET /a", "PUT /a"])
         #expect(fields(peer, "If-Match") == [#""1""#, nil, #""2""#])
+        #expect(fields(peer, "Cache-Control") == [nil, "no-cache", nil])
         let keys = fields(peer, "Idempotency-Key")
         #expect(keys[1] == nil && keys[0] != keys[2])
         #expect(peer.requests[2].bodyText == "merged")

@@ -88,7 +88,9 @@ final class OutboxExchange: @unchecked Sendable {
         handlers.decisionQueue = sender.queue
         var request = Request(isFetch ? .get : write.method, write.url)
         if isFetch {
-            request.cachePolicy = .reload
+            // The cache partition of the write is not recorded.
+            request.usesCache = false
+            try request.headers.set("Cache-Control", "no-cache")
         } else {
             // A resolved conflict has the ETag of the version that If-None-Match has found.
             for (name, value) in write.headers where record.ifMatch == nil || name.lowercased() != "if-none-match" {
