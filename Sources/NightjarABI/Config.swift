@@ -230,9 +230,10 @@ public func nj_config_on_response(
 public func nj_config_on_store(
     _ config: OpaquePointer?, _ store: nj_store_hook_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
-    guard let config = Handle<ConfigBox>.borrow(config) else { return NJ_INVALID_ARGUMENT }
-    config.hooks.setStore(store, CallbackContext(pointer: context))
-    return NJ_OK
+    setting { () throws(NightjarError) in
+        try required(Handle<ConfigBox>.borrow(config), "config").hooks.setStore(
+            store, CallbackContext(pointer: context))
+    }
 }
 
 @_cdecl("nj_config_set_max_redirects") @implementation

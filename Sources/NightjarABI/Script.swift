@@ -182,7 +182,10 @@ public func nj_script_register(
 }
 
 private func set(_ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ value: ScriptValue) -> nj_status {
-    use(script, nil) { script throws(NightjarError) in try script.setGlobal(required(text(name), "name"), value) }
+    setting { () throws(NightjarError) in
+        let script = try required(Handle<ScriptBox>.borrow(script), "script").prepared()
+        try script.setGlobal(required(text(name), "name"), value)
+    }
 }
 
 @_cdecl("nj_script_set_boolean") @implementation
@@ -204,7 +207,11 @@ public func nj_script_set_number(
 public func nj_script_set_string(
     _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ bytes: UnsafeRawPointer?, _ length: Int
 ) -> nj_status {
-    guard length >= 0, bytes != nil || length == 0 else { return NJ_INVALID_ARGUMENT }
+    guard length >= 0, bytes != nil || length == 0 else {
+        return setting { () throws(NightjarError) in
+            throw NightjarError(.invalidArgument, "the text is NULL but its length is not 0, or the length is negative")
+        }
+    }
     return set(script, name, .string(Array(UnsafeRawBufferPointer(start: bytes, count: length))))
 }
 

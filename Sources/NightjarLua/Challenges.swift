@@ -16,7 +16,7 @@ extension Configuration {
 @_cdecl("njl_callback_decide") @implementation
 public func njl_callback_decide(_ callback: OpaquePointer?, _ choice: njl_choice, _ text: njl_bytes) {
     guard let callback = Handle<ScriptCallback>.borrow(callback) else { return }
-    if let hooked = callback.hooked { return hooked.decide(choice, text) }
+    if let hooked = callback.hooked { return callback.decide(hooked, choice, text) }
     switch choice {
     case NJL_CHOOSE_TABLE:
         do throws(NightjarError) {

@@ -92,7 +92,7 @@ final class ScriptCallback: Sendable {
     deinit {
         // A challenge without a response uses the default.
         guard challenge == nil else { return }
-        if let hooked { return hooked.fail("the function \(hooked.name) was stopped before it returned") }
+        if let hooked { return fail("the function \(hooked.name) was stopped before it returned") }
         fail(
             mocked == nil
                 ? "auth.provider was stopped before it returned a token"
@@ -110,9 +110,18 @@ final class ScriptCallback: Sendable {
 
     func fail(_ message: String) {
         guard challenge == nil else { return decide(.cancel(message)) }
-        if let hooked { return hooked.fail(message) }
+        if let hooked {
+            if !hasResponse.exchange(true, ordering: .relaxed) { hooked.fail(message) }
+            return
+        }
         let error = NightjarError(.script, message)
         if mocked == nil { respond(.failure(error)) } else { respond(mocked: .failure(error)) }
+    }
+
+    /// Responds to a decision of a hook. Has no effect after the first response.
+    func decide(_ hooked: any HookDecision, _ choice: njl_choice, _ text: njl_bytes) {
+        guard !hasResponse.exchange(true, ordering: .relaxed) else { return }
+        hooked.decide(choice, text)
     }
 
     /// Responds to a challenge. If the response does not fit, the waiting calls fail.
