@@ -36,7 +36,7 @@ public struct Configuration: Sendable {
     public var transport = TransportConfiguration()
     /// Resolves the names of servers and proxies in place of the system. Nil: the system resolves names.
     ///
-    /// The request has no ``TransportConfiguration/AddressRequest/addresses``; the callback responds with the addresses of
+    /// The `addresses` of the request are empty; the callback responds with the addresses of
     /// the host. The client caches them for 60 seconds, or until a connection fails or the network changes. The callback is
     /// not called for addresses, entries of ``TransportConfiguration/resolve``, Unix sockets, and names that a proxy
     /// resolves. While a call waits, its connect and total timeouts run.
@@ -44,7 +44,7 @@ public struct Configuration: Sendable {
     /// Decides for each connection to which addresses of its server it may be opened, after the name is resolved and
     /// ``TransportConfiguration/addressFilter`` has been applied. Nil: all of them.
     ///
-    /// The callback responds with those of ``TransportConfiguration/AddressRequest/addresses`` that it allows. It is not
+    /// The callback responds with those of the request's `addresses` that it allows. It is not
     /// called for the addresses of proxies. As with a filter, requests to Unix sockets, and to names that a proxy resolves,
     /// fail. While a call waits, its connect and total timeouts run.
     public var onAddresses: TransportConfiguration.AddressCallback?
@@ -127,7 +127,8 @@ public struct Configuration: Sendable {
     ///
     /// The clients of a shared loop use one thread for the network, one for name lookups and one for files, but no common
     /// connections, cookies or logins. A shared loop uses at most one processor core. The lookups run one after the other, so
-    /// a name server that does not respond delays all of them.
+    /// a name server that does not respond delays all of them. Work with files also runs one after the other, so a client
+    /// with large transfers needs a loop of its own.
     public var sharedLoop: String?
     /// Whether the client writes nothing to disk. Options that would write to disk are then rejected.
     public var isEphemeral = false

@@ -46,7 +46,7 @@ public final class CallObserver: Sendable {
     /// the response head, redirects, retries and responses of the cache.
     ///
     /// At most 4,096 steps wait in a queue that is not polled. Further steps replace the oldest ones, and the ends of
-    /// calls are dropped last. ``Step/dropped`` is the number of dropped steps.
+    /// calls are dropped last. `Step.dropped` is the number of dropped steps.
     ///
     /// - Parameter queue: Runs `observe` inside `CompletionQueue.poll`. Nil: `observe` runs on the client's loop thread
     ///   and must not block.
