@@ -35,12 +35,16 @@ enum ConnectFailure {
     }
 
     /// Returns the error of a connection for which a callback cannot run.
-    static func withoutQueue(_ subject: ConnectionChallenge.Subject, _ host: String) -> NightjarError {
+    ///
+    /// - Parameter hasQueue: Whether the program can set a queue for the callback.
+    static func withoutQueue(
+        _ callback: String, hasQueue: Bool, phase: ErrorPhase, _ host: String
+    ) -> NightjarError {
         NightjarError(
             .invalidRequest,
-            "connecting to \(quoted(host)) failed: no queue can run the \(subject.callback), because the request belongs to "
-                + "no call, and no call is in flight\(subject.hasQueue ? "; set a queue together with the callback" : "")",
-            phase: subject.phase)
+            "connecting to \(quoted(host)) failed: no queue can run the \(callback), because the request belongs to "
+                + "no call, and no call is in flight\(hasQueue ? "; set a queue together with the callback" : "")",
+            phase: phase)
     }
 
     /// Returns the error of a connection to a host whose addresses the caller denies.

@@ -55,7 +55,9 @@ public final class ConnectionChallenge {
         switch subject {
         case .clientCertificate: .useDefault
         case .serverTrust, .name, .addresses:
-            .fail(ConnectFailure.withoutQueue(subject, host))
+            .fail(
+                ConnectFailure.withoutQueue(
+                    subject.callback, hasQueue: subject.hasQueue, phase: subject.phase, host))
         }
     }
 
