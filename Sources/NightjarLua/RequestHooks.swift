@@ -4,8 +4,8 @@ import Nightjar
 import NightjarHTTP
 import NightjarHandles
 
-// The function on_request of a client, which reads the requests of its calls and sets headers, and the function on_store,
-// which decides whether responses are stored.
+// The hooks of a client in Lua. The function on_request reads the request of each call and sets headers. The function
+// on_store decides whether a response is stored.
 
 extension Configuration {
     /// Passes the request of each call, and each response that the cache could store, to the functions of the script.

@@ -226,8 +226,10 @@ import Testing
         #expect(total == size)
     }
 
-    @Test func collectedResponseIsPaused() throws {
-        let size = 16 << 20
+    /// Starts a call with a response that is larger than the client buffers, and pauses it.
+    private func withPausedResponse(
+        size: Int, _ body: (ClientTask, Events) throws -> Void
+    ) throws {
         let peer = try ScriptedPeer([
             [
                 .expectRequest, .send(Bytes(Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8))),
@@ -242,36 +244,30 @@ import Testing
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .milliseconds(300) { queue.poll(timeout: .milliseconds(50)) }
         #expect(!task.isFinished)
-        task.resume()
-        try task.waitBlocking(timeout: longTimeout)
-        let response = try events.result.withLock { try $0?.get() }
-        #expect(response?.body.readableBytes == size)
+        try body(task, events)
+    }
+
+    @Test func collectedResponseIsPaused() throws {
+        let size = 16 << 20
+        try withPausedResponse(size: size) { task, events in
+            task.resume()
+            try task.waitBlocking(timeout: longTimeout)
+            let response = try events.result.withLock { try $0?.get() }
+            #expect(response?.body.readableBytes == size)
+        }
     }
 
     /// The client continues to read when the task is resumed, and not when the queue is polled. Parts that arrive between
     /// the two must not stop it again.
     @Test func resumedResponseIsReadBeforeTheQueueIsPolled() throws {
-        let size = 16 << 20
-        let peer = try ScriptedPeer([
-            [
-                .expectRequest, .send(Bytes(Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8))),
-                .send(Bytes([UInt8](repeating: 120, count: size))),
-            ]
-        ])
-        let client = try client(of: peer) { $0.timeouts = .long }
-        let queue = CompletionQueue()
-        let events = Events()
-        let task = try client.start(Request(.get, "/"), on: queue, events.collecting)
-        task.pause()
-        let start = ContinuousClock.now
-        while ContinuousClock.now - start < .milliseconds(300) { queue.poll(timeout: .milliseconds(50)) }
-        #expect(!task.isFinished)
-        task.resume()
-        // Nothing polls the queue.
-        while !task.isFinished, ContinuousClock.now - start < longTimeout { usleep(1000) }
-        #expect(task.isFinished && events.text == "")
-        try task.waitBlocking(timeout: longTimeout)
-        #expect(events.error == nil)
+        try withPausedResponse(size: 16 << 20) { task, events in
+            task.resume()
+            // Nothing polls the queue.
+            try eventually("the call ended", within: longTimeout) { task.isFinished }
+            #expect(events.text == "")
+            try task.waitBlocking(timeout: longTimeout)
+            #expect(events.error == nil)
+        }
     }
 
     /// A pause after a cancel has no effect, so that the completion is delivered and the queue can be closed.

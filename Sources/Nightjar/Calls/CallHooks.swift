@@ -26,9 +26,9 @@ public final class CallHooks: Sendable {
     ///   - after: Receives the result before the caller does, and the request with the headers that `before` has set.
     ///   - store: Decides whether the cache stores a complete response that it could store. If it returns false, the
     ///     response is not stored and replaces no stored response; older entries for the request are removed. The call
-    ///     waits for the decision. The body is empty if the caller receives it in parts. Not called for 304 responses,
-    ///     which update an entry. If `runOnLoop` is false, a background revalidation whose result no callback receives
-    ///     stores nothing.
+    ///     waits for the decision. The body is empty if the caller receives it in parts. The hook is not called
+    ///     for 304 responses, because they update an entry. If `runOnLoop` is false and no callback receives the result of
+    ///     a background revalidation, the result is not stored.
     public init(
         runOnLoop: Bool = true, before: (@Sendable (inout Request) throws(NightjarError) -> Void)? = nil,
         after: (@Sendable (Request, Result<Response, NightjarError>) -> Void)? = nil,

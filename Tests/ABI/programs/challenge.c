@@ -1,7 +1,6 @@
 /* Challenges of servers: challenge DEMO_URL. The TLS server is NIGHTJAR_HTTPS_URL, whose certificate authority is the file
  * NIGHTJAR_CA_FILE. */
-#include "check.h"
-#include <nightjar.h>
+#include "decisions.h"
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -95,11 +94,6 @@ static void refusals(void) {
   nj_client_free(client);
 }
 
-static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
-  (void)task, (void)error;
-  *(int *)context = response ? nj_response_status(response) : -1;
-}
-
 static void *respond_later(void *argument) {
   plan *self = argument;
   CHECK(nj_challenge_use_password(self->kept, "demo", "secret") == NJ_OK);
@@ -107,23 +101,13 @@ static void *respond_later(void *argument) {
   return NULL;
 }
 
-/* Starts a call on a queue and polls until the callback has kept the challenge. */
-static nj_task *start(nj_client *client, nj_queue *queue, plan *self, int *status) {
-  nj_request *request = nj_request_new("GET", "/v1/basic");
-  nj_task *task = nj_client_start(client, request, queue, done, status, NULL);
-  CHECK(task != NULL);
-  while (self->kept == NULL && nj_queue_poll(queue, 10) > 0) continue;
-  CHECK(self->kept != NULL);
-  nj_request_free(request);
-  return task;
-}
-
 static void later(void) {
   nj_queue *queue = nj_queue_new();
   plan self = {.what = KEEP};
   nj_client *client = client_with(url, decide, &self);
   int status = 0;
-  nj_task *task = start(client, queue, &self, &status);
+  nj_task *task = start(client, queue, "/v1/basic", &status);
+  POLL_UNTIL(queue, self.kept != NULL);
   CHECK(nj_challenge_kind(self.kept) == NJ_CHALLENGE_HTTP);
   CHECK_TEXT(nj_challenge_host(self.kept), "127.0.0.1");
   CHECK(nj_challenge_port(self.kept) > 0);
@@ -148,7 +132,8 @@ static void later(void) {
   self = (plan){.what = KEEP};
   client = client_with(url, decide, &self);
   status = 0;
-  task = start(client, queue, &self, &status);
+  task = start(client, queue, "/v1/basic", &status);
+  POLL_UNTIL(queue, self.kept != NULL);
   pid_t child = fork();
   if (child == 0) {
     CHECK(nj_challenge_use_password(self.kept, "demo", "secret") == NJ_FORKED);
@@ -163,7 +148,7 @@ static void later(void) {
   CHECK(waitpid(child, &result, 0) == child && result == 0);
   nj_task_cancel(task);
   while (status == 0 && nj_queue_poll(queue, 10) > 0) continue;
-  CHECK(status == -1);
+  CHECK(status == -(int)NJ_CANCELLED);
   nj_client_free(client);
   CHECK(nj_challenge_use_password(self.kept, "demo", "secret") == NJ_OK);
   nj_challenge_release(self.kept);

@@ -1,6 +1,5 @@
 /* Callbacks for names and addresses: resolver DEMO_URL, which has an address and a port. Leak-checked under valgrind. */
-#include "check.h"
-#include <nightjar.h>
+#include "decisions.h"
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -138,11 +137,6 @@ static void addresses(void) {
   }
 }
 
-static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
-  (void)task, (void)error;
-  *(int *)context = response ? nj_response_status(response) : -(int)nj_error_kind(error);
-}
-
 static void *respond_later(void *argument) {
   plan *self = argument;
   CHECK(nj_address_request_respond(self->kept, local) == NJ_OK);
@@ -150,23 +144,13 @@ static void *respond_later(void *argument) {
   return NULL;
 }
 
-/* Starts a call on a queue and polls until the callback has kept the request. */
-static nj_task *start(nj_client *client, nj_queue *queue, plan *self, int *status) {
-  nj_request *request = nj_request_new("GET", url);
-  nj_task *task = nj_client_start(client, request, queue, done, status, NULL);
-  CHECK(task != NULL);
-  while (self->kept == NULL && nj_queue_poll(queue, 10) > 0) continue;
-  CHECK(self->kept != NULL);
-  nj_request_free(request);
-  return task;
-}
-
 static void later(void) {
   nj_queue *queue = nj_queue_new();
   plan self = {.what = KEEP};
   nj_client *client = resolving(&self);
   int status = 0;
-  nj_task *task = start(client, queue, &self, &status);
+  nj_task *task = start(client, queue, url, &status);
+  POLL_UNTIL(queue, self.kept != NULL);
   CHECK_TEXT(nj_address_request_host(self.kept), "api.test");
   CHECK(nj_address_request_port(self.kept) > 0 && !nj_address_request_is_proxy(self.kept));
   CHECK(nj_address_request_at(self.kept, 0) == NULL);
@@ -182,7 +166,8 @@ static void later(void) {
   self = (plan){.what = KEEP};
   client = resolving(&self);
   status = 0;
-  task = start(client, queue, &self, &status);
+  task = start(client, queue, url, &status);
+  POLL_UNTIL(queue, self.kept != NULL);
   pid_t child = fork();
   if (child == 0) {
     CHECK(nj_address_request_respond(self.kept, local) == NJ_FORKED);

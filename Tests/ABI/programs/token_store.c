@@ -1,6 +1,5 @@
 /* Token stores of the program: token_store DEMO_URL. Leak-checked under valgrind. */
-#include "check.h"
-#include <nightjar.h>
+#include "decisions.h"
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -176,11 +175,6 @@ static void failures(void) {
   }
 }
 
-static void done(void *context, nj_task *task, const nj_response *response, const nj_error *error) {
-  (void)task, (void)error;
-  *(int *)context = response ? nj_response_status(response) : -(int)nj_error_kind(error);
-}
-
 static void *respond_later(void *argument) {
   store *self = argument;
   self->manner = WORK;
@@ -189,23 +183,13 @@ static void *respond_later(void *argument) {
   return NULL;
 }
 
-/* Starts a call on a queue and polls until the callback has kept the request. */
-static nj_task *start(nj_client *client, nj_queue *queue, store *self, int *status) {
-  nj_request *request = nj_request_new("GET", "/v1/me");
-  nj_task *task = nj_client_start(client, request, queue, done, status, NULL);
-  CHECK(task != NULL);
-  while (self->kept == NULL && nj_queue_poll(queue, 10) > 0) continue;
-  CHECK(self->kept != NULL);
-  nj_request_free(request);
-  return task;
-}
-
 static void later(void) {
   nj_queue *queue = nj_queue_new();
   store self = {.manner = KEEP};
   nj_client *client = storing(&self);
   int status = 0;
-  nj_task *task = start(client, queue, &self, &status);
+  nj_task *task = start(client, queue, "/v1/me", &status);
+  POLL_UNTIL(queue, self.kept != NULL);
   pthread_t thread;
   CHECK(pthread_create(&thread, NULL, respond_later, &self) == 0);
   while (status == 0 && nj_queue_poll(queue, 10) > 0) continue;
@@ -219,7 +203,8 @@ static void later(void) {
   self = (store){.manner = KEEP};
   client = storing(&self);
   status = 0;
-  task = start(client, queue, &self, &status);
+  task = start(client, queue, "/v1/me", &status);
+  POLL_UNTIL(queue, self.kept != NULL);
   pid_t child = fork();
   if (child == 0) {
     CHECK(nj_store_request_respond(self.kept, NULL, 0) == NJ_FORKED);
