@@ -94,8 +94,13 @@ import Testing
 
     // MARK: Key exchange
 
+    /// The second request is sent twice, because the server closes the first connection when it receives the request.
     @Test func resetHandshakeIsRepeatedWithoutTheHybridKeyExchange() throws {
-        let server = try peer(.trusted, [.expectRequest, .respond(body: "secret"), .close])
+        let server = try ScriptedPeer(
+            [
+                [.expectRequest, .respond(body: "secret"), .expectRequest, .close],
+                [.expectRequest, .respond(body: "secret"), .close],
+            ], tls: PeerTLS(.trusted))
         let middlebox = try ScriptedPeer(
             [[.expectBytes(1000), .reset], [.relay(to: server.port)]], repeatsLast: true)
         let client = try client()

@@ -15,8 +15,8 @@ extension Call: ExchangeReceiver {
         timing.connection = connection
         timing.stream = stream
         if !isReplaying { report(.sent(on: connection?.peer, connection?.version, isReused: isReused)) }
-        if let tls = connection?.tlsDetails, tls.isClassical { decide(.classicalKeyExchange) }
-        if let reason = connection?.http1Reason { decide(.usedHTTP1(because: reason)) }
+        if let tls = connection?.tlsDetails, tls.isClassical { decideOnce(.classicalKeyExchange) }
+        if let reason = connection?.http1Reason { decideOnce(.usedHTTP1(because: reason)) }
         watchLimits()
     }
 

@@ -387,6 +387,11 @@ final class Call: @unchecked Sendable {
             Decision(what, attempt: attempts, moment: .nanoseconds((loop.clock.now - started).nanoseconds)))
     }
 
+    /// Records a decision unless the call has it already, as when a request is repeated on a new connection.
+    func decideOnce(_ what: Decision.Kind) {
+        if !decisions.contains(where: { $0.what == what }) { decide(what) }
+    }
+
     /// Writes a log line about this call.
     func note(_ level: LogSink.Level, _ message: String) {
         loop.note(level, message)

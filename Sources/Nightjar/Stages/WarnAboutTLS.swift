@@ -9,7 +9,7 @@ final class WarnAboutTLS: Stage, @unchecked Sendable {
 
     override func outgoing(_ call: Call) -> Verdict {
         guard call.request.origin.isTLS else { return .proceed }
-        if !call.decisions.contains(where: { $0.what == .unverifiedTLS }) { call.decide(.unverifiedTLS) }
+        call.decideOnce(.unverifiedTLS)
         if !hasWarned.exchange(true, ordering: .relaxed) {
             call.note(
                 .warning,
