@@ -87,6 +87,15 @@ local function add_body(verb, options, read, request, types)
   end
 end
 
+-- Replaces the text of a JSON body by its value, in which a list sets the position of each page.
+local function set_page_body(request)
+  if request.multipart then items.refuse "--paginate cannot be combined with a multipart form" end
+  if request.body == nil then return end
+  local ok, value = pcall(nightjar.json.decode, type(request.body) == "string" and request.body or "")
+  if not ok or type(value) ~= "table" then items.refuse "--paginate requires a body that is a JSON object or a form" end
+  request.json, request.body = value, nil
+end
+
 -- Functions that remove the headers that the client adds by default.
 local own_headers = {
   ["user-agent"] = function(client) client.user_agent = false end,
@@ -147,9 +156,13 @@ end
 local function check_selection(verb, options)
   for _, pointer in ipairs(options.pick or {}) do check_pointer("-f", pointer) end
   if options.lines and (options.download or options.paginate) then items.refuse "--lines cannot be combined with --download or --paginate" end
-  if options.at then check_pointer("--at", options.at) end
-  if options.paginate and verb ~= "get" then items.refuse("--paginate can only be used with get, not with %s", verb) end
-  for _, name in ipairs { "max_items", "at", "style", "next_header" } do
+  for _, name in ipairs { "at", "next", "body_param" } do
+    if options[name] then check_pointer("--" .. name:gsub("_", "-"), options[name]) end
+  end
+  if options.paginate and verb ~= "get" and verb ~= "post" then
+    items.refuse("--paginate can only be used with get and post, not with %s", verb)
+  end
+  for _, name in ipairs { "max_items", "at", "style", "next", "body_param", "next_header" } do
     if options[name] and not options.paginate then
       items.refuse("--%s requires --paginate", (name:gsub("_", "-")))
     end
@@ -212,6 +225,7 @@ function call_request.build(verb, options)
   local request, types = { method = verb:upper(), path = url_of(options.url, client.base_url) }, {}
   if #read.query > 0 then request.query = read.query end
   add_body(verb, options, read, request, types)
+  if options.paginate then set_page_body(request) end
   add_headers(read, client, request, types, options.accept)
   if options.timeout then client.timeout = options.timeout end
   if options.retry then

@@ -56,6 +56,8 @@ local function call_items()
     { "--paginate", help = "fetch all pages of a list and write its items as they arrive; ndjson by default" },
     { "--at", "POINTER", help = "location of the items in a page" },
     { "--style", "STYLE", choices = { "page", "offset", "cursor", "link", "next", "header", "guess" }, help = "pagination style of the list" },
+    { "--next", "POINTER", help = "location of the cursor or URL of the next page in the body of a page" },
+    { "--body-param", "POINTER", help = "location in the JSON body of the request that selects a page, such as /cursor" },
     { "--next-header", "NAME", help = "response header with the URL of the next page" },
     { "--max-items", "N", type = "integer", help = "write at most N items" },
     { "--http1.1", help = "use HTTP/1.1" },

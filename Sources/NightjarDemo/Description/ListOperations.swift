@@ -2,6 +2,22 @@
 extension APIDescription {
     static let lists: [DescribedOperation] =
         ListStyle.allCases.map(list) + [
+            .init(.POST, "/v1/lists/{set}/cursor", "search_list", "A list by an opaque cursor in the body")
+                .explained("The members of the body have the names and values of the query of `list_by_cursor`.")
+                .takes(
+                    Schema.object(
+                        [
+                            "cursor": Schema.nullable(Schema.text(1...100)), "count": Schema.integer(Lists.counts),
+                            "limit": Schema.integer(ListQuery.limits),
+                        ], optional: ["cursor", "count", "limit"]), example: ["count": .int(25), "limit": .int(10)]
+                )
+                .pages([
+                    "style": "cursor", "items": "/results", "key": "/id", "next": "/next_cursor",
+                    "body_param": "/cursor",
+                ])
+                .responds(
+                    Schema.object(
+                        ["results": items, "next_cursor": Schema.nullable(Schema.string)], optional: ["next_cursor"])),
             .init(.GET, "/v1/lists/{set}", "get_list", "The request log of a list")
                 .responds(
                     Schema.object([

@@ -4,7 +4,7 @@ import NIOHTTP1
 /// A request as passed to a handler.
 struct Request {
     let head: HTTPRequestHead
-    let target: Target
+    var target: Target
     /// The values of the path parameters of the route's template, by name.
     let parameters: [String: String]
     let origin: RequestOrigin

@@ -4,7 +4,7 @@ struct Target: Equatable, Sendable {
     /// `/a`.
     let segments: [String]
     /// The items of the query in order, decoded as `application/x-www-form-urlencoded`.
-    let query: [QueryItem]
+    var query: [QueryItem]
 
     struct QueryItem: Equatable, Sendable {
         let name: String

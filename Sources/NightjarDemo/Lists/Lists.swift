@@ -19,6 +19,7 @@ final class Lists: Resettable {
                 try page(request, style)
             }
         }
+        router.on(.POST, "/v1/lists/{set}/cursor", search)
         router.on(.GET, "/v1/lists/{set}", read)
         router.on(.DELETE, "/v1/lists/{set}", delete)
         router.on(.GET, "/v1/lists/{set}/survivors", survivors)
@@ -52,6 +53,21 @@ final class Lists: Resettable {
         let listResponse = ListResponse(style: style, query: query, request: request, page: page, position: position)
         if query.repetition == .cursor, let next = page.next { set.remembered = next }
         return finish(listResponse.response, request, style, query, set, position, itemCount: page.ids.count)
+    }
+
+    /// Responds as to a GET request whose query has the members of the JSON body.
+    private func search(_ request: Request) throws(Problem) -> Response {
+        var request = request
+        guard case .object(let members) = try request.jsonObject() else { return try page(request, .cursor) }
+        for member in members {
+            switch member.value {
+            case .string(let text): request.target.query.append(.init(name: member.name, value: text))
+            case .integer(let number): request.target.query.append(.init(name: member.name, value: String(number)))
+            case .null: continue
+            default: throw Problem(.badRequest, "\(member.name) must be a string, an integer or null")
+            }
+        }
+        return try page(request, .cursor)
     }
 
     private func finish(
