@@ -163,17 +163,19 @@
  *     nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file, nj_config_set_verify_certificates,
  *     nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced, nj_pin_report_expected_count,
  *     nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at, nj_config_base_url,
- *     nj_config_path_scope, nj_config_header, nj_config_user_agent, nj_config_unix_socket, nj_config_local_address,
+ *     nj_config_path_scope, nj_config_header, nj_config_header_count, nj_config_header_name_at,
+ *     nj_config_header_value_at, nj_config_user_agent, nj_config_unix_socket, nj_config_local_address,
  *     nj_config_interface, nj_config_shared_loop, nj_config_journal, nj_config_connect_timeout,
  *     nj_config_idle_timeout, nj_config_total_timeout, nj_config_idle_connection_lifetime, nj_config_max_body,
  *     nj_config_max_connections_per_host, nj_config_max_redirects, nj_config_retry_attempts, nj_config_decompress,
- *     nj_config_coalesce, nj_config_ephemeral, nj_config_verify_certificates, nj_config_set_shared_loop,
- *     nj_config_set_ephemeral, nj_config_set_journal, nj_config_set_log, nj_config_set_observer, nj_observation_step,
- *     nj_observation_call_id, nj_observation_time, nj_observation_attempt, nj_observation_method, nj_observation_url,
- *     nj_observation_host, nj_observation_address, nj_observation_http_version, nj_observation_reused_connection,
- *     nj_observation_duration, nj_observation_http_status, nj_observation_source, nj_observation_error,
- *     nj_observation_dropped, nj_config_on_request, nj_config_on_response, nj_config_on_store,
- *     nj_prepared_request_call_id, nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header,
+ *     nj_config_coalesce, nj_config_ephemeral, nj_config_verify_certificates, nj_config_ca_file, nj_config_https_only,
+ *     nj_config_allow_downgrade, nj_config_ip_family, nj_config_set_shared_loop, nj_config_set_ephemeral,
+ *     nj_config_set_journal, nj_config_set_log, nj_config_set_observer, nj_observation_step, nj_observation_call_id,
+ *     nj_observation_time, nj_observation_attempt, nj_observation_method, nj_observation_url, nj_observation_host,
+ *     nj_observation_address, nj_observation_http_version, nj_observation_reused_connection, nj_observation_duration,
+ *     nj_observation_http_status, nj_observation_source, nj_observation_error, nj_observation_dropped,
+ *     nj_config_on_request, nj_config_on_response, nj_config_on_store, nj_prepared_request_call_id,
+ *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header,
  *     nj_prepared_request_header_count, nj_prepared_request_header_name_at, nj_prepared_request_header_value_at,
  *     nj_prepared_request_body, nj_prepared_request_body_sha256, nj_prepared_request_set_header,
  *     nj_prepared_request_set_cache_partition
@@ -316,15 +318,16 @@
  *     nj_snapshot_get_mutation, nj_snapshot_is_stale, nj_snapshot_generation, nj_snapshot_updated_at
  *
  *   nj_events: event streams (server-sent events, WHATWG HTML section 9.2)
- *     nj_events_new, nj_events_free, nj_events_next, nj_events_last_event_id, nj_events_reconnection_time,
- *     nj_events_get_state, nj_events_explain, nj_event_type, nj_event_id, nj_event_data, nj_client_start_events
+ *     nj_events_new, nj_events_free, nj_events_next, nj_events_last_event_id, nj_events_response,
+ *     nj_events_reconnection_time, nj_events_get_state, nj_events_explain, nj_event_type, nj_event_id, nj_event_data,
+ *     nj_client_start_events
  *
  *   nj_websocket: WebSockets (RFC 6455)
  *     nj_message_is_first, nj_message_is_last, nj_message_get_kind, nj_message_data, nj_websocket_new,
  *     nj_client_start_websocket, nj_websocket_retain, nj_websocket_release, nj_websocket_connect,
  *     nj_websocket_receive, nj_websocket_send, nj_websocket_try_send, nj_websocket_ping, nj_websocket_close,
- *     nj_websocket_start_close, nj_websocket_cancel, nj_websocket_get_state, nj_websocket_subprotocol,
- *     nj_websocket_close_code, nj_websocket_close_reason, nj_websocket_explain
+ *     nj_websocket_start_close, nj_websocket_cancel, nj_websocket_get_state, nj_websocket_response,
+ *     nj_websocket_subprotocol, nj_websocket_close_code, nj_websocket_close_reason, nj_websocket_explain
  *
  *   nj_download: downloads to files
  *     nj_client_download, nj_client_start_download, nj_task_start_download, nj_download_retain, nj_download_release,
@@ -372,6 +375,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__GNUC__) && !defined(__cplusplus) && (!defined(__STDC_VERSION__) || __STDC_VERSION__ < 199901L)
+/* In C89, clang warns of the macro bool of stdbool.h. */
+#undef bool
+__extension__ typedef _Bool bool;
+#endif
+
 /* ==================================================================================================================
  * Version
  * ================================================================================================================== */
@@ -386,7 +395,8 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define NJ_API __attribute__((visibility("default")))
-/* The caller owns the result. The compiler reports a call that ignores it. */
+/* The caller owns the result. The compiler reports a call that ignores it. Arguments have no attribute nonnull: it would
+ * let compilers remove the checks that report a NULL as NJ_INVALID_ARGUMENT. */
 #define NJ_NEW NJ_API __attribute__((warn_unused_result))
 #else
 #define NJ_API
@@ -1336,6 +1346,13 @@ NJ_API const char *nj_config_path_scope(const nj_config *config);
 /** Returns the value of a header of every request. Secrets are not masked. NULL: not set, or an argument is NULL. */
 NJ_API const char *nj_config_header(const nj_config *config, const char *name);
 
+/** Returns the number of headers of every request. Repeated names count separately. 0 if `config` is NULL. */
+NJ_API size_t nj_config_header_count(const nj_config *config);
+
+/** Returns the name or the value of a header of every request, in the order of setting. NULL beyond the last one. */
+NJ_API const char *nj_config_header_name_at(const nj_config *config, size_t index);
+NJ_API const char *nj_config_header_value_at(const nj_config *config, size_t index);
+
 /** Returns the User-Agent. NULL: none, or `config` is NULL. */
 NJ_API const char *nj_config_user_agent(const nj_config *config);
 
@@ -1389,6 +1406,18 @@ NJ_API bool nj_config_ephemeral(const nj_config *config);
 
 /** Reports whether the certificates of servers are verified. False if `config` is NULL. */
 NJ_API bool nj_config_verify_certificates(const nj_config *config);
+
+/** Returns the path of nj_config_set_ca_file. NULL: none, or `config` is NULL. */
+NJ_API const char *nj_config_ca_file(const nj_config *config);
+
+/** Returns whether nj_config_set_https_only is on. false if `config` is NULL. */
+NJ_API bool nj_config_https_only(const nj_config *config);
+
+/** Returns whether redirects from https to http are followed. false if `config` is NULL. */
+NJ_API bool nj_config_allow_downgrade(const nj_config *config);
+
+/** Returns the family of nj_config_set_ip_family. NJ_IP_ANY if `config` is NULL. */
+NJ_API nj_ip_family nj_config_ip_family(const nj_config *config);
 
 /**
  * Sets the name of the event loop that a client shares with the other clients of this process that have the same name.
@@ -2651,11 +2680,12 @@ NJ_API nj_status nj_request_on_waiting(nj_request *request, nj_waiting_fn waitin
  *                          is lost), and can have "delay" in seconds. Another message than the expected one ends the
  *                          WebSocket with NJ_INVALID_REQUEST.
  *
- * @param json text that ends with NUL; NULL, the default: no mock
+ * @param json   NULL, the default: no mock
+ * @param length bytes of `json`
  * @return NJ_OK; NJ_INVALID_ARGUMENT for an unknown member or a wrong value; NJ_DECODING if `json` is not JSON;
  *         NJ_STORAGE if a file cannot be read. On failure the mock has not changed.
  */
-NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, nj_error **out_error);
+NJ_API nj_status nj_config_set_mock(nj_config *config, const char *json, size_t length, nj_error **out_error);
 
 /**
  * Returns how often a route has responded.
@@ -3967,7 +3997,7 @@ typedef enum nj_cookie_policy {
   NJ_COOKIES_FIRST_PARTY = 1 /* only cookies of the first request's site, not of other sites after redirects */
 } nj_cookie_policy;
 
-/** Creates an empty jar in memory. NULL for a policy that is not a member of nj_cookie_policy. */
+/** Creates an empty jar in memory. NULL for a policy that is not a member of nj_cookie_policy; see nj_error_last. */
 NJ_NEW nj_cookies *nj_cookies_new(nj_cookie_policy policy);
 
 /**
@@ -4498,7 +4528,7 @@ typedef enum nj_pagination_style {
   NJ_PAGINATION_CUSTOM = 7  /* after each page, nj_paginator_set_next_url sets the next one */
 } nj_pagination_style;
 
-/** Creates pagination rules. NULL for a style that is not a member of nj_pagination_style. */
+/** Creates pagination rules. NULL for a style that is not a member of nj_pagination_style; see nj_error_last. */
 NJ_NEW nj_pagination *nj_pagination_new(nj_pagination_style style);
 
 /** Frees pagination rules. Paginators have their own copies. NULL is ignored. */
@@ -5066,6 +5096,12 @@ NJ_API nj_status nj_events_next(nj_events *events, double seconds, const nj_even
 NJ_API const char *nj_events_last_event_id(const nj_events *events);
 
 /**
+ * Returns the response of the last connection, without its body. The caller releases it with nj_response_release. NULL
+ * before the first response, or if `events` is NULL.
+ */
+NJ_NEW nj_response *nj_events_response(const nj_events *events);
+
+/**
  * Returns the reconnection time in seconds, 0.1 to 300: the last `retry` value of the server, or else the option
  * reconnection_time. Waits after failed connections are longer. 0 if `events` is NULL.
  */
@@ -5354,6 +5390,12 @@ NJ_API void nj_websocket_cancel(nj_websocket *socket);
 
 /** Returns the state. NJ_WEBSOCKET_CLOSED if `socket` is NULL, and after fork. */
 NJ_API nj_websocket_state nj_websocket_get_state(const nj_websocket *socket);
+
+/**
+ * Returns the response to the last handshake that the server has accepted: its headers, TLS connection and timing. The
+ * caller releases it with nj_response_release. NULL if there is none, or if `socket` is NULL.
+ */
+NJ_NEW nj_response *nj_websocket_response(const nj_websocket *socket);
 
 /**
  * Returns the subprotocol that the server has selected for the last connection. NULL if it has selected none, if there
@@ -6269,7 +6311,7 @@ NJ_API const char *nj_outbox_entry_json(const nj_outbox_entry *entry, size_t *ou
  *       nj_script *script = nj_script_new(client);
  *       nj_script_set_time_limit(script, 10);
  *       if (nj_script_register(script, "twice", twice, NULL, error) == NJ_OK)
- *         nj_script_run(script, source, sizeof source - 1, "example", NULL, error);
+ *         nj_script_run(script, source, sizeof source - 1, "example", NULL, NULL, error);
  *       nj_script_free(script);
  *     }
  * @endcode
@@ -6363,7 +6405,7 @@ NJ_API nj_status nj_script_set_memory_limit(nj_script *script, size_t bytes);
  * @param count 100000000000 by default, which is about ten minutes of computation; 0: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
  */
-NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t count);
+NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, size_t count);
 
 /**
  * Limits the instructions between two waits.
@@ -6371,7 +6413,7 @@ NJ_API nj_status nj_script_set_instruction_limit(nj_script *script, uint64_t cou
  * @param count 1000000000 by default, which is a few seconds; 0: no limit
  * @return NJ_OK; NJ_INVALID_ARGUMENT, also if the script has been used; NJ_FORKED
  */
-NJ_API nj_status nj_script_set_burst_limit(nj_script *script, uint64_t count);
+NJ_API nj_status nj_script_set_burst_limit(nj_script *script, size_t count);
 
 /**
  * Limits the duration of one run, including waits.
@@ -6393,19 +6435,21 @@ NJ_API nj_status nj_script_set_time_limit(nj_script *script, double seconds);
  * @param out_results receives the results of the chunk as the text of a JSON array, "[]" if there are none. The caller
  *                    frees it with nj_text_free. NULL after a failure. If `out_results` is NULL, the results are
  *                    discarded, and may be values that JSON cannot represent.
+ * @param out_length  receives the length of the results in bytes, 0 for NULL; may be NULL
  * @return NJ_OK; NJ_SCRIPT for a syntax error, an error that the script has not caught (the message has a traceback),
  *         a result that JSON cannot represent, a limit or an interrupt; NJ_REENTRANT from inside a function that this
  *         script has called, and while a started run is in progress; NJ_INVALID_ARGUMENT; NJ_FORKED
  */
 NJ_API nj_status nj_script_run(nj_script *script, const char *source, size_t length, const char *name,
-                               char **out_results, nj_error **out_error);
+                               char **out_results, size_t *out_length, nj_error **out_error);
 
 /**
  * Runs a file as nj_script_run does.
  *
  * @return as for nj_script_run; NJ_SCRIPT also if the file cannot be read
  */
-NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, char **out_results, nj_error **out_error);
+NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, char **out_results, size_t *out_length,
+                                    nj_error **out_error);
 
 /**
  * Calls a global function of the script as nj_script_run runs a chunk: with the same limits, and until the function and
@@ -6419,16 +6463,18 @@ NJ_API nj_status nj_script_run_file(nj_script *script, const char *path, char **
  *         NJ_TOO_LARGE for 4 GiB or more
  */
 NJ_API nj_status nj_script_invoke(nj_script *script, const char *function, const char *arguments, size_t length,
-                                  char **out_results, nj_error **out_error);
+                                  char **out_results, size_t *out_length, nj_error **out_error);
 
 /**
  * Called exactly once, from nj_queue_poll, after a run that was started has ended.
  *
  * @param results the results as the text of a JSON array, borrowed until the callback returns; NULL after a failure
+ * @param length  bytes of `results`, 0 for NULL
  * @param error   NULL after success; otherwise NJ_SCRIPT, as for nj_script_run; NJ_CANCELLED after nj_task_cancel,
  *                nj_script_free or nj_queue_free; NJ_STORAGE if no thread could be started to wait for events
  */
-typedef void (*nj_script_done_fn)(void *context, nj_task *task, const char *results, const nj_error *error);
+typedef void (*nj_script_done_fn)(void *context, nj_task *task, const char *results, size_t length,
+                                  const nj_error *error);
 
 /**
  * Starts a run of a chunk without blocking. The run proceeds in nj_queue_poll, a step at a time. The script's code and
@@ -6629,8 +6675,9 @@ NJ_NEW nj_script_reply *nj_script_call_defer(nj_script_call *call);
  *       pending = nj_script_call_defer(call);
  *     }
  *
- *     static void done(void *context, nj_task *task, const char *results, const nj_error *failure) {
+ *     static void done(void *context, nj_task *task, const char *results, size_t length, const nj_error *failure) {
  *       (void)task;
+ *       (void)length;
  *       printf("%s\n", results ? results : nj_error_message(failure));
  *       *(bool *)context = true;
  *     }

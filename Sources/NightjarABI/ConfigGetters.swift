@@ -29,6 +29,19 @@ public func nj_config_header(_ config: OpaquePointer?, _ name: UnsafePointer<CCh
     Handle<ConfigBox>.borrow(config)?.configuration.headers.lendValue(name)
 }
 
+@_cdecl("nj_config_header_count") @implementation
+public func nj_config_header_count(_ config: OpaquePointer?) -> Int { value(config, 0) { $0.headers.count } }
+
+@_cdecl("nj_config_header_name_at") @implementation
+public func nj_config_header_name_at(_ config: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    Handle<ConfigBox>.borrow(config)?.configuration.headers.lendName(at: index)
+}
+
+@_cdecl("nj_config_header_value_at") @implementation
+public func nj_config_header_value_at(_ config: OpaquePointer?, _ index: Int) -> UnsafePointer<CChar>? {
+    Handle<ConfigBox>.borrow(config)?.configuration.headers.lendValue(at: index)
+}
+
 @_cdecl("nj_config_user_agent") @implementation
 public func nj_config_user_agent(_ config: OpaquePointer?) -> UnsafePointer<CChar>? { lent(config) { $0.userAgent } }
 
@@ -108,4 +121,28 @@ public func nj_config_ephemeral(_ config: OpaquePointer?) -> Bool { value(config
 @_cdecl("nj_config_verify_certificates") @implementation
 public func nj_config_verify_certificates(_ config: OpaquePointer?) -> Bool {
     value(config, false) { $0.transport.tls.verifiesCertificates }
+}
+
+@_cdecl("nj_config_ca_file") @implementation
+public func nj_config_ca_file(_ config: OpaquePointer?) -> UnsafePointer<CChar>? {
+    lent(config) { $0.transport.tls.certificateAuthorityFile }
+}
+
+@_cdecl("nj_config_https_only") @implementation
+public func nj_config_https_only(_ config: OpaquePointer?) -> Bool { value(config, false) { $0.httpsOnly != nil } }
+
+@_cdecl("nj_config_allow_downgrade") @implementation
+public func nj_config_allow_downgrade(_ config: OpaquePointer?) -> Bool {
+    value(config, false) { $0.redirect.allowsDowngrade }
+}
+
+@_cdecl("nj_config_ip_family") @implementation
+public func nj_config_ip_family(_ config: OpaquePointer?) -> nj_ip_family {
+    value(config, NJ_IP_ANY) {
+        switch $0.transport.ipFamily {
+        case .ipv4: NJ_IP_V4
+        case .ipv6: NJ_IP_V6
+        case nil: NJ_IP_ANY
+        }
+    }
 }

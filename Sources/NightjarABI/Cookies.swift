@@ -25,15 +25,15 @@ private final class CookieListBox: Sendable {
 
 @_cdecl("nj_cookies_new") @implementation
 public func nj_cookies_new(_ policy: nj_cookie_policy) -> OpaquePointer? {
-    CookiePolicy(policy).map { Handle.make(CookieStorage($0)) }
+    making { () throws(NightjarError) in Handle.make(CookieStorage(try CookiePolicy(policy))) }
 }
 
 extension CookiePolicy {
-    fileprivate init?(_ policy: nj_cookie_policy) {
+    fileprivate init(_ policy: nj_cookie_policy) throws(NightjarError) {
         switch policy {
         case NJ_COOKIES_ALL: self = .all
         case NJ_COOKIES_FIRST_PARTY: self = .firstParty
-        default: return nil
+        default: throw NightjarError(.invalidArgument, "policy is not a value of nj_cookie_policy")
         }
     }
 }
@@ -43,10 +43,7 @@ public func nj_cookies_open(
     _ path: UnsafePointer<CChar>?, _ policy: nj_cookie_policy, _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> OpaquePointer? {
     reporting(to: outError) { () throws(NightjarError) in
-        guard let policy = CookiePolicy(policy) else {
-            throw NightjarError(.invalidArgument, "policy is not a value of nj_cookie_policy")
-        }
-        return Handle.make(try CookieStorage(file: try required(text(path), "path"), policy: policy))
+        Handle.make(try CookieStorage(file: try required(text(path), "path"), policy: CookiePolicy(policy)))
     }
 }
 

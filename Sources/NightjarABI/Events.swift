@@ -107,6 +107,8 @@ final class EventsBox {
         return savedID
     }
 
+    var response: Response? { client.isOfParent ? nil : operation?.response }
+
     var reconnectionTime: Duration {
         (client.isOfParent ? nil : operation?.reconnectionTime) ?? settings.reconnectionTime
     }
@@ -170,6 +172,11 @@ public func nj_events_next(
 @_cdecl("nj_events_last_event_id") @implementation
 public func nj_events_last_event_id(_ events: OpaquePointer?) -> UnsafePointer<CChar>? {
     Handle<EventsBox>.borrow(events)?.lastEventID?.pointer
+}
+
+@_cdecl("nj_events_response") @implementation
+public func nj_events_response(_ events: OpaquePointer?) -> OpaquePointer? {
+    (Handle<EventsBox>.borrow(events)?.response).map { Handle.make(ResponseBox($0)) }
 }
 
 @_cdecl("nj_events_reconnection_time") @implementation

@@ -5,11 +5,12 @@ import NightjarTesting
 
 @_cdecl("nj_config_set_mock") @implementation
 public func nj_config_set_mock(
-    _ config: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?
+    _ config: OpaquePointer?, _ json: UnsafePointer<CChar>?, _ length: Int,
+    _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
     setting(outError) { () throws(NightjarError) in
         let config = try required(Handle<ConfigBox>.borrow(config), "config")
-        config.configuration.mock = json == nil ? nil : try Mock(json: try required(text(json), "json"))
+        config.configuration.mock = json == nil ? nil : try Mock(json: try document(json, length))
     }
 }
 

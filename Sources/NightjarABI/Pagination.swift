@@ -131,20 +131,22 @@ private func pointer(_ pointer: UnsafePointer<CChar>?) throws(NightjarError) -> 
 // MARK: Options
 
 @_cdecl("nj_pagination_new") @implementation
-public func nj_pagination_new(_ style: nj_pagination_style) -> OpaquePointer? {
-    let known: Pagination.Style? =
-        switch style {
-        case NJ_PAGINATION_GUESS: .guess
-        case NJ_PAGINATION_PAGE: .page
-        case NJ_PAGINATION_OFFSET: .offset
-        case NJ_PAGINATION_CURSOR: .cursor
-        case NJ_PAGINATION_LINK: .link
-        case NJ_PAGINATION_NEXT: .next
-        case NJ_PAGINATION_HEADER: .header
-        case NJ_PAGINATION_CUSTOM: .custom
-        default: nil
+public func nj_pagination_new(_ kind: nj_pagination_style) -> OpaquePointer? {
+    making { () throws(NightjarError) in
+        let style: Pagination.Style
+        switch kind {
+        case NJ_PAGINATION_GUESS: style = .guess
+        case NJ_PAGINATION_PAGE: style = .page
+        case NJ_PAGINATION_OFFSET: style = .offset
+        case NJ_PAGINATION_CURSOR: style = .cursor
+        case NJ_PAGINATION_LINK: style = .link
+        case NJ_PAGINATION_NEXT: style = .next
+        case NJ_PAGINATION_HEADER: style = .header
+        case NJ_PAGINATION_CUSTOM: style = .custom
+        default: throw NightjarError(.invalidArgument, "style is not a value of nj_pagination_style")
         }
-    return known.map { Handle.make(PaginationBox(Pagination($0))) }
+        return Handle.make(PaginationBox(Pagination(style)))
+    }
 }
 
 @_cdecl("nj_pagination_free") @implementation

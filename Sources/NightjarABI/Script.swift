@@ -126,13 +126,17 @@ public func nj_script_set_memory_limit(_ script: OpaquePointer?, _ bytes: Int) -
 }
 
 @_cdecl("nj_script_set_instruction_limit") @implementation
-public func nj_script_set_instruction_limit(_ script: OpaquePointer?, _ count: UInt64) -> nj_status {
-    change(script) { settings throws(NightjarError) in settings.limits.instructions = count == 0 ? nil : count }
+public func nj_script_set_instruction_limit(_ script: OpaquePointer?, _ count: Int) -> nj_status {
+    change(script) { settings throws(NightjarError) in
+        settings.limits.instructions = count == 0 ? nil : UInt64(UInt(bitPattern: count))
+    }
 }
 
 @_cdecl("nj_script_set_burst_limit") @implementation
-public func nj_script_set_burst_limit(_ script: OpaquePointer?, _ count: UInt64) -> nj_status {
-    change(script) { settings throws(NightjarError) in settings.limits.burst = count == 0 ? nil : count }
+public func nj_script_set_burst_limit(_ script: OpaquePointer?, _ count: Int) -> nj_status {
+    change(script) { settings throws(NightjarError) in
+        settings.limits.burst = count == 0 ? nil : UInt64(UInt(bitPattern: count))
+    }
 }
 
 @_cdecl("nj_script_allow_origin") @implementation
@@ -230,10 +234,11 @@ public func nj_script_get_json(
     _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ outLength: UnsafeMutablePointer<Int>?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> UnsafeMutablePointer<CChar>? {
-    let json = reporting(to: outError) { () throws(NightjarError) in
+    outLength?.pointee = 0
+    return reporting(to: outError) { () throws(NightjarError) in
         let script = try required(Handle<ScriptBox>.borrow(script), "script").prepared()
-        return try script.globalText(required(text(name), "name")).take()
+        let json = try script.globalText(required(text(name), "name"))
+        outLength?.pointee = json.count
+        return json.take()
     }
-    outLength?.pointee = json.map { strlen($0) } ?? 0
-    return json
 }

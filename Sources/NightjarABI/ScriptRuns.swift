@@ -31,11 +31,14 @@ private func function(
 /// Runs a chunk and stores its results, if the program requests them.
 private func run(
     _ script: OpaquePointer?, _ outResults: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
-    _ outError: UnsafeMutablePointer<OpaquePointer?>?, _ chunk: () throws(NightjarError) -> ScriptChunk
+    _ outLength: UnsafeMutablePointer<Int>?, _ outError: UnsafeMutablePointer<OpaquePointer?>?,
+    _ chunk: () throws(NightjarError) -> ScriptChunk
 ) -> nj_status {
     outResults?.pointee = nil
+    outLength?.pointee = 0
     return use(script, outError) { script throws(NightjarError) in
         let results = try script.execute(try chunk(), wantsResults: outResults != nil)
+        outLength?.pointee = results?.count ?? 0
         outResults?.pointee = results?.take()
     }
 }
@@ -43,19 +46,19 @@ private func run(
 @_cdecl("nj_script_run") @implementation
 public func nj_script_run(
     _ script: OpaquePointer?, _ source: UnsafePointer<CChar>?, _ length: Int, _ name: UnsafePointer<CChar>?,
-    _ outResults: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+    _ outResults: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ outLength: UnsafeMutablePointer<Int>?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
-    run(script, outResults, outError) { () throws(NightjarError) in try chunk(source, length, name) }
+    run(script, outResults, outLength, outError) { () throws(NightjarError) in try chunk(source, length, name) }
 }
 
 @_cdecl("nj_script_run_file") @implementation
 public func nj_script_run_file(
     _ script: OpaquePointer?, _ path: UnsafePointer<CChar>?,
-    _ outResults: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+    _ outResults: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ outLength: UnsafeMutablePointer<Int>?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
-    run(script, outResults, outError) { () throws(NightjarError) in
+    run(script, outResults, outLength, outError) { () throws(NightjarError) in
         ScriptChunk(file: try required(text(path), "path"))
     }
 }
@@ -63,10 +66,10 @@ public func nj_script_run_file(
 @_cdecl("nj_script_invoke") @implementation
 public func nj_script_invoke(
     _ script: OpaquePointer?, _ name: UnsafePointer<CChar>?, _ arguments: UnsafePointer<CChar>?, _ length: Int,
-    _ outResults: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?,
+    _ outResults: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ outLength: UnsafeMutablePointer<Int>?,
     _ outError: UnsafeMutablePointer<OpaquePointer?>?
 ) -> nj_status {
-    run(script, outResults, outError) { () throws(NightjarError) in try function(name, arguments, length) }
+    run(script, outResults, outLength, outError) { () throws(NightjarError) in try function(name, arguments, length) }
 }
 
 // MARK: On a queue
@@ -84,10 +87,14 @@ private func start(
         let task: ClientWork = try script.start(try chunk(), on: queue) { task, result in
             switch result {
             case .success(let results):
-                withExtendedLifetime(results) { done(context.pointer, Handle.lend(task), results.pointer, nil) }
+                withExtendedLifetime(results) {
+                    done(context.pointer, Handle.lend(task), results.pointer, results.count, nil)
+                }
             case .failure(let error):
                 let failure = ErrorBox(error)
-                withExtendedLifetime(failure) { done(context.pointer, Handle.lend(task), nil, Handle.lend(failure)) }
+                withExtendedLifetime(failure) {
+                    done(context.pointer, Handle.lend(task), nil, 0, Handle.lend(failure))
+                }
             }
         }
         return Handle.make(task)

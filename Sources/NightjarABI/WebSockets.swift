@@ -188,6 +188,11 @@ public func nj_websocket_get_state(_ socket: OpaquePointer?) -> nj_websocket_sta
     }
 }
 
+@_cdecl("nj_websocket_response") @implementation
+public func nj_websocket_response(_ socket: OpaquePointer?) -> OpaquePointer? {
+    session(socket)?.response.map { Handle.make(ResponseBox($0)) }
+}
+
 @_cdecl("nj_websocket_subprotocol") @implementation
 public func nj_websocket_subprotocol(_ socket: OpaquePointer?) -> UnsafeMutablePointer<CChar>? {
     session(socket)?.subprotocol.flatMap { strdup($0) }

@@ -16,6 +16,8 @@ final class EventReader: @unchecked Sendable {
     /// The last id before the event that was not taken.
     private var previousID = ByteBuffer()
     private(set) var history = StreamHistory(EventStreamState.connecting)
+    /// The response of the last connection.
+    private(set) var response: Future?
     /// The body of the open response.
     private var body: BodyReader?
     /// The call of the connection in progress.
@@ -43,6 +45,7 @@ final class EventReader: @unchecked Sendable {
 
     func opened(_ future: Future) {
         guard let response = future.response else { return }
+        self.response = Future(.success(response), of: future)
         body = BodyReader(future)
         let action = stream.opened(response)
         if case .fail(let error) = action { return fail(error) }
@@ -199,6 +202,11 @@ public func njl_events_take(_ events: OpaquePointer?) { Handle<EventReader>.borr
 public func njl_events_error(_ events: OpaquePointer?) -> OpaquePointer? {
     guard case .fail(let error) = Handle<EventReader>.borrow(events)?.action else { return nil }
     return Handle<Future>.make(Future(.failure(error)))
+}
+
+@_cdecl("njl_events_response") @implementation
+public func njl_events_response(_ events: OpaquePointer?) -> OpaquePointer? {
+    (Handle<EventReader>.borrow(events)?.response).map(Handle.make)
 }
 
 @_cdecl("njl_events_last_id") @implementation

@@ -6,6 +6,8 @@ import NightjarHTTP
 /// A JSON text from C, in memory of `malloc`.
 package final class ScriptText: @unchecked Sendable {
     package let pointer: UnsafeMutablePointer<CChar>
+    /// The length in bytes.
+    package var count: Int { strlen(pointer) }
     private var isOwned = true
 
     /// Takes ownership of both texts. The message is freed.
@@ -34,6 +36,6 @@ package final class ScriptText: @unchecked Sendable {
     }
 
     func value() throws(NightjarError) -> JSONValue {
-        try JSONValue(parsing: UnsafeRawBufferPointer(start: pointer, count: strlen(pointer)))
+        try JSONValue(parsing: UnsafeRawBufferPointer(start: pointer, count: count))
     }
 }

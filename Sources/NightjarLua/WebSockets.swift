@@ -327,6 +327,11 @@ public func njl_websocket_close_reason(_ socket: OpaquePointer?) -> OpaquePointe
     text(Handle<ScriptWebSocket>.borrow(socket)?.session?.closure?.reason)
 }
 
+@_cdecl("njl_websocket_response") @implementation
+public func njl_websocket_response(_ socket: OpaquePointer?) -> OpaquePointer? {
+    (Handle<ScriptWebSocket>.borrow(socket)?.session?.response).map { Handle.make(Future(.success($0))) }
+}
+
 @_cdecl("njl_websocket_subprotocol") @implementation
 public func njl_websocket_subprotocol(_ socket: OpaquePointer?) -> OpaquePointer? {
     text(Handle<ScriptWebSocket>.borrow(socket)?.session?.subprotocol)

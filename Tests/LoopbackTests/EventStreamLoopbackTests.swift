@@ -31,7 +31,9 @@ private func chunk(_ text: String) -> Bytes {
         let client = try client(of: peer)
         let events = try client.events(Request(.get, "/feed"), quick)
         var data: [String] = []
+        #expect(events.response == nil)
         for try await event in events { data.append("\(event.id)\(event.data)") }
+        #expect(events.response?.status == 204)
         #expect(data == ["1a", "2b"])
         #expect(events.lastEventID == "2")
         #expect(events.state == .closed)

@@ -100,6 +100,7 @@ import Testing
         #expect(try await messages.next() == .binary(ByteBuffer(bytes: [0, 255])))
         #expect(socket.state == .open)
         #expect(socket.subprotocol == "v2")
+        #expect(socket.response?.headers["Sec-WebSocket-Protocol"] == "v2")
         #expect(try await socket.ping() > .zero)
         try await socket.close(code: 4000, reason: "bye")
         #expect(try await messages.next() == nil)

@@ -53,7 +53,11 @@ end)
 
 test("the history names each change", function(t)
   local events <close> = api:events("/events", { query = { count = 2, ["end"] = "close", retry = 0 }, reconnection_time = 0.1 })
+  t:equal(events.response, nil)
   events() events()
+  t:equal(events.response.status, 200)
+  t:equal(events.response.headers["content-type"], "text/event-stream")
+  t:equal(events.response.body, "")
   local history = history_until(events, "waiting:")
   t:truthy(history:find("connecting\nat [%d.]+ s: open: the server sent 200\nat [%d.]+ s: waiting: the server ended the response"),
     history)

@@ -41,8 +41,13 @@ test("headers, the subprotocol and hooks are part of the handshake", function(t)
   local socket <close> = hooked:websocket("/ws/echo", {
     query = { headers = 1 }, protocols = { "v9", "v2" }, headers = { ["X-Test"] = "a" },
   })
+  t:equal(socket.response, nil)
   t:equal(socket:connect(20), socket)
   t:equal(socket.subprotocol, "v2")
+  local response = socket.response
+  t:truthy(response.status == 101 or response.status == 200 and response.http_version == "2", response.status)
+  t:equal(response.headers["sec-websocket-protocol"], "v2")
+  t:equal(response.body, "")
   local headers = socket:receive(20).json
   t:equal(headers["x-test"], "a")
   t:equal(headers["x-signature"], "s1")

@@ -56,7 +56,7 @@ static void *watch(void *context) {
 static bool make_program(nj_script *generator, const char *source) {
   nj_error *error = NULL;
   nj_script_set_integer(generator, "seed", (int64_t)seed);
-  if (nj_script_run(generator, source, strlen(source), "generator", NULL, &error) == NJ_OK && program != NULL) return true;
+  if (nj_script_run(generator, source, strlen(source), "generator", NULL, NULL, &error) == NJ_OK && program != NULL) return true;
   fprintf(stderr, "the generator failed: %s\n", error == NULL ? "no program" : nj_error_message(error));
   return false;
 }
@@ -74,7 +74,7 @@ static void run(nj_client *client) {
     interrupts = seed % 3 == 2;
     running = script;
     pthread_mutex_unlock(&lock);
-    nj_script_run(script, program, strlen(program), "fuzz", NULL, NULL);
+    nj_script_run(script, program, strlen(program), "fuzz", NULL, NULL, NULL);
     pthread_mutex_lock(&lock);
     running = NULL;
     pthread_mutex_unlock(&lock);

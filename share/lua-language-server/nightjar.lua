@@ -1480,6 +1480,7 @@ function records:close() end
 ---@field last_event_id string The last id that the loop has received, with an event or after it, for the option last_event_id of a later stream. Empty if there is none.
 ---@field reconnection_time number The wait that the server has asked for before the next connection, or else the option reconnection_time, in seconds.
 ---@field state "connecting"|"open"|"waiting"|"closed" The state of the connection.
+---@field response nightjar.response? The response of the last connection, without its body. nil before the first one.
 ---@overload fun(): nightjar.event?
 local events = {}
 
@@ -1559,6 +1560,7 @@ function resource_changes:close() end
 ---A WebSocket. Several tasks can use it.
 ---@class nightjar.websocket
 ---@field state "connecting"|"open"|"waiting"|"closing"|"closed" The state.
+---@field response nightjar.response? The response to the last handshake that the server has accepted. nil before the first one.
 ---@field subprotocol string? The subprotocol that the server has selected.
 ---@field close_code integer? The close code of the last connection. 1005: the server sent none. 1006: the connection ended without a close.
 ---@field close_reason string? The reason that the server has sent with the close code.

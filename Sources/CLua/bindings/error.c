@@ -20,10 +20,8 @@ static int push_response(lua_State *L, njl_future *future, bool is_there) {
   }
   if (lua_getiuservalue(L, 1, CACHED_RESPONSE) != LUA_TNIL) return 1;
   lua_pop(L, 1);
-  njl_wait *wait = njl_reply_push(L, NULL);
-  wait->state = NJL_DONE;
-  wait->call = njl_future_error_response(future);
-  njl_set_type(L, NJL_RESPONSE);
+  njl_wait *reply = njl_reply_push(L, NULL);
+  njl_reply_respond(L, reply, njl_future_error_response(future));
   lua_pushvalue(L, -1);
   lua_setiuservalue(L, 1, CACHED_RESPONSE);
   return 1;

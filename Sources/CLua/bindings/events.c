@@ -248,7 +248,7 @@ static int describe(lua_State *L) {
 
 /* Looks up stream.NAME. The upvalue is the table of methods. */
 static int field(lua_State *L) {
-  static const char *const names[] = {"close", "explain", "last_event_id", "reconnection_time", "state", NULL};
+  static const char *const names[] = {"close", "explain", "last_event_id", "reconnection_time", "response", "state", NULL};
   stream *self = check_stream(L);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
@@ -256,6 +256,10 @@ static int field(lua_State *L) {
   if (strcmp(name, "state") == 0) {
     lua_pushstring(L, njl_events_state_name(self->handle));
     return 1;
+  }
+  if (strcmp(name, "response") == 0) {
+    njl_wait *reply = njl_reply_push(L, NULL);
+    return njl_reply_respond(L, reply, njl_events_response(self->handle));
   }
   if (strcmp(name, "last_event_id") == 0) {
     njl_bytes id = njl_events_last_id(self->handle);

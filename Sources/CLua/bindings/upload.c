@@ -18,16 +18,6 @@ static const transfer_kind kind = {.type = NJL_UPLOAD,
                                    .connector = {"upload", njl_connect_transfer},
                                    .start = njl_upload_start};
 
-/* Pushes the last response, or nil. */
-static int push_response(lua_State *L, const transfer *self) {
-  njl_wait *wait = njl_reply_push(L, NULL);
-  wait->state = NJL_DONE;
-  wait->call = njl_transfer_response(self->handle);
-  if (wait->call == NULL) lua_pushnil(L);
-  else njl_set_type(L, NJL_RESPONSE);
-  return 1;
-}
-
 /* Looks up upload.NAME. The upvalue is the table of methods. */
 static int field(lua_State *L) {
   static const char *const names[] = {"wait", "pause", "resume",  "cancel",   "state", "progress", "url",
@@ -43,7 +33,10 @@ static int field(lua_State *L) {
     return 1;
   }
   if (position == URL) return njl_push_transfer_text(L, njl_transfer_location, self);
-  if (position == RESPONSE) return push_response(L, self);
+  if (position == RESPONSE) {
+    njl_wait *reply = njl_reply_push(L, NULL);
+    return njl_reply_respond(L, reply, njl_transfer_response(self->handle));
+  }
   return njl_push_result(L, self, position - SIZE);
 }
 

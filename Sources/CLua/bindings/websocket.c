@@ -107,7 +107,7 @@ static int describe(lua_State *L) {
 static int field(lua_State *L) {
   static const char *const names[] = {"send",        "send_binary", "send_json",    "receive", "messages",
                                       "ping",        "connect",     "close",        "explain", "state",
-                                      "subprotocol", "close_code",  "close_reason", NULL};
+                                      "subprotocol", "close_code",  "close_reason", "response", NULL};
   websocket *self = njl_check_websocket(L);
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) return 1;
@@ -115,6 +115,10 @@ static int field(lua_State *L) {
   if (strcmp(name, "state") == 0) {
     lua_pushstring(L, njl_websocket_state_name(self->handle));
     return 1;
+  }
+  if (strcmp(name, "response") == 0) {
+    njl_wait *reply = njl_reply_push(L, NULL);
+    return njl_reply_respond(L, reply, njl_websocket_response(self->handle));
   }
   if (strcmp(name, "subprotocol") == 0) return push_text(L, njl_websocket_subprotocol);
   if (strcmp(name, "close_reason") == 0) return push_text(L, njl_websocket_close_reason);

@@ -24,6 +24,14 @@ njl_wait *njl_reply_push(lua_State *L, njl_host *host) {
   return &reply->wait;
 }
 
+int njl_reply_respond(lua_State *L, njl_wait *reply, njl_future *call) {
+  reply->state = NJL_DONE;
+  reply->call = call;
+  if (call == NULL) lua_pushnil(L);
+  else njl_set_type(L, NJL_RESPONSE);
+  return 1;
+}
+
 void njl_reply_close(njl_reply *reply) {
   njl_response response;
   bool is_response = reply->wait.call != NULL && njl_future_response(reply->wait.call, &response);

@@ -28,6 +28,8 @@ enum {
   NJL_REPLY_VALUES = NJL_REPLY_WAITING
 };
 njl_wait *njl_reply_push(lua_State *L, njl_host *host) NJL_RAISES; /* pushes a reply, which waits for its call */
+/* Makes the new reply on top of the stack the response of an ended call. Pushes nil if `call` is NULL. */
+int njl_reply_respond(lua_State *L, njl_wait *reply, njl_future *call);
 int njl_reply_finish(lua_State *L, int index) NJL_RAISES; /* returns the reply as a response or raises it as an error */
 int njl_reply_gc(lua_State *L);
 /* Cancels a streamed response that was not read to its end. */

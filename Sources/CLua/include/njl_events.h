@@ -36,6 +36,8 @@ njl_part njl_events_next(njl_events *events, njl_wait *wait, njl_event *event);
 void njl_events_take(njl_events *events);
 /* Returns the error of a failed stream as a new outcome, owned by the caller. */
 njl_future *njl_events_error(const njl_events *events);
+/* Returns the response of the last connection, as a new future. NULL: none. */
+njl_future *njl_events_response(const njl_events *events);
 /* Returns the last id that the script has received. Borrowed until the next call for the stream. */
 njl_bytes njl_events_last_id(njl_events *events);
 double njl_events_reconnection_time(const njl_events *events); /* in seconds */

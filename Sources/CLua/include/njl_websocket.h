@@ -57,6 +57,8 @@ bool njl_websocket_is_ended(const njl_websocket *socket);
 njl_future *njl_websocket_error(const njl_websocket *socket);
 const char *njl_websocket_state_name(const njl_websocket *socket); /* static */
 int njl_websocket_close_code(const njl_websocket *socket);         /* 0: no connection has ended */
+/* Returns the response to the last handshake that the server has accepted, as a new future. NULL: none. */
+njl_future *njl_websocket_response(const njl_websocket *socket);
 /* The texts are owned by the caller. NULL: none. */
 njl_text *njl_websocket_close_reason(const njl_websocket *socket);
 njl_text *njl_websocket_subprotocol(const njl_websocket *socket);

@@ -14,6 +14,10 @@ extension Mock {
         try self.init(option: JSONValue(parsing: json), "mock")
     }
 
+    package convenience init(json: UnsafeRawBufferPointer) throws(NightjarError) {
+        try self.init(option: JSONValue(parsing: json), "mock")
+    }
+
     convenience init(option value: JSONValue, _ path: String) throws(NightjarError) {
         self.init(try MockTable(option: value, path))
     }

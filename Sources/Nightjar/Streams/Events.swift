@@ -27,6 +27,7 @@ public final class Events: AsyncSequence, Sendable {
     private struct Snapshot: Sendable {
         var lastEventID: String
         var reconnectionTime: Duration?
+        var response: Response?
         var history = StreamHistory(EventStreamState.connecting)
     }
 
@@ -51,6 +52,8 @@ public final class Events: AsyncSequence, Sendable {
     /// The wait that the server has asked for before the next connection, or else
     /// ``EventStreamSettings/reconnectionTime``.
     public var reconnectionTime: Duration { snapshot.withLock { $0.reconnectionTime } ?? settings.reconnectionTime }
+    /// The response of the last connection, without its body. Nil before the first one.
+    public var response: Response? { snapshot.withLock { $0.response } }
     /// The state of the connection.
     public var state: State { snapshot.withLock { $0.history.state } }
     /// The changes of the state and their reasons, one per line: at most the last 100.
@@ -136,7 +139,9 @@ public final class Events: AsyncSequence, Sendable {
                     streamed = try await client.stream(try stream.prepare(request, using: &random))
                 case .response(let response): streamed = response
                 }
-                if let action = stream.opened(streamed.response) { return action }
+                let response = streamed.response
+                events.snapshot.withLock { $0.response = response }
+                if let action = stream.opened(response) { return action }
                 parts = streamed.body.makeAsyncIterator()
                 return nil
             } catch {

@@ -44,6 +44,9 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
     /// The wait before the next connection while no connection fails. On the queue.
     package var reconnectionTime: Duration { stream.currentReconnectionTime }
 
+    /// The response of the last connection. On the queue.
+    package private(set) var response: Response?
+
     package override func pause() {
         isPaused.store(true, ordering: .sequentiallyConsistent)
         call.withLock { $0 }?.pause()
@@ -107,6 +110,7 @@ package final class EventsOperation: ClientOperation, @unchecked Sendable {
         next = nil
         var handlers = TaskHandlers { [self] _, result in ended(result) }
         handlers.head = { [self] task, response in
+            self.response = response
             next = stream.opened(response)
             note()
             if next != nil { task.cancel() }

@@ -40,6 +40,8 @@ public final class WebSocket: AsyncSequence, Sendable {
     deinit { session.cancel() }
 
     public var state: State { session.currentState }
+    /// The response to the last handshake that the server has accepted. Nil before the first one.
+    public var response: Response? { session.response }
     /// The subprotocol that the server has selected. Nil before the handshake, or if it has selected none.
     public var subprotocol: String? { session.subprotocol }
     /// The close code of the last connection. 1006: it ended without a Close frame. Nil before its end.

@@ -127,9 +127,7 @@ final class WebSocketLink: @unchecked Sendable {
                 task?.call?.states[MessageTranscript.key] = transcript
             }
             if let session, let call = task?.call { token = SentToken(call, session.client) }
-            session?.opened(
-                agreement.subprotocol,
-                authorization: response.request?.headers["Authorization"])
+            session?.opened(response, agreement.subprotocol)
             proceed()
         } catch {
             refusal = error.about(response)

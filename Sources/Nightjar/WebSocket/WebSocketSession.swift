@@ -57,6 +57,7 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// The properties that any thread can read.
     struct Snapshot: Sendable {
         var history = StreamHistory(WebSocketState.connecting)
+        var response: Response?
         var subprotocol: String?
         var closure: WebSocketClosure?
     }
@@ -130,6 +131,8 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     package var currentState: WebSocketState { snapshot.withLock { $0.history.state } }
     /// The changes of the state and their reasons, one per line: at most the last 100.
     package var explanation: String { snapshot.withLock { $0.history.explanation } }
+    /// The response to the last handshake that the server has accepted.
+    package var response: Response? { snapshot.withLock { $0.response } }
     /// The subprotocol that the server has selected.
     package var subprotocol: String? { snapshot.withLock { $0.subprotocol } }
     /// The end of the last connection. Nil before the first one has ended.
@@ -228,14 +231,13 @@ package final class WebSocketSession: ClientOperation, @unchecked Sendable {
     /// back, because the server's Close frame arrives after them.
     var acceptsMessages: Bool { state == .closing || !isHeldBack.load(ordering: .relaxed) }
 
-    /// - Parameter authorization: The Authorization field of the handshake's request.
-    func opened(_ subprotocol: String?, authorization: String?) {
+    func opened(_ response: Response, _ subprotocol: String?) {
         wasOpen = true
         reconnect.opened(now: loop.now)
-        snapshot.withLock { $0.subprotocol = subprotocol }
+        snapshot.withLock { ($0.response, $0.subprotocol) = (response, subprotocol) }
         change(to: .open, "the server accepted the handshake")
         sendLimit.accept()
-        if settings.subprotocol != nil { return begin(subprotocol, authorization) }
+        if settings.subprotocol != nil { return begin(subprotocol, response.request?.headers["Authorization"]) }
         guard let opened = handlers.opened else {
             // Wakes a thread that polls the queue until the WebSocket is open.
             loop.post(.wake, to: queue)

@@ -20,7 +20,7 @@ static nj_config *mocked(const char *routes) {
   nj_config *config = nj_config_new();
   nj_error *error = NULL;
   CHECK(nj_config_set_base_url(config, "http://api.test/") == NJ_OK);
-  CHECK(nj_config_set_mock(config, routes, &error) == NJ_OK);
+  CHECK(nj_config_set_mock(config, routes, strlen(routes), &error) == NJ_OK);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
   nj_error_release(error);
   return config;
@@ -294,7 +294,7 @@ static void null_is_a_value_only_where_it_says(void) {
   CHECK(nj_config_on_store(config, NULL, NULL) == NJ_OK);
   CHECK(nj_config_on_response(config, NULL, NULL) == NJ_OK && nj_config_set_cookies(config, NULL) == NJ_OK);
   CHECK(nj_config_set_cache(config, NULL) == NJ_OK && nj_config_set_login_cookies(config, NULL) == NJ_OK);
-  CHECK(nj_config_set_catalog(config, NULL) == NJ_OK && nj_config_set_mock(config, NULL, NULL) == NJ_OK);
+  CHECK(nj_config_set_catalog(config, NULL) == NJ_OK && nj_config_set_mock(config, NULL, 0, NULL) == NJ_OK);
   CHECK(nj_config_set_cassette(config, NULL, (nj_cassette_mode)9) == NJ_OK);
   CHECK(nj_config_set_network_profile(config, NULL, 0) == NJ_OK);
   CHECK(nj_config_set_token_provider(config, NULL, NULL, NULL) == NJ_OK);
@@ -574,12 +574,12 @@ static void look(void *context, nj_script_call *call) {
   nj_script_call_return_string(call, NULL, 1);
 }
 
-static void script_done(void *context, nj_task *task, const char *results, const nj_error *error) {
-  (void)context, (void)task, (void)results, (void)error;
+static void script_done(void *context, nj_task *task, const char *results, size_t length, const nj_error *error) {
+  (void)context, (void)task, (void)results, (void)length, (void)error;
 }
 
 static nj_status run(nj_script *script, const char *source) {
-  return nj_script_run(script, source, strlen(source), NULL, NULL, NULL);
+  return nj_script_run(script, source, strlen(source), NULL, NULL, NULL, NULL);
 }
 
 static void scripts_have_the_documented_defaults(void) {
@@ -593,8 +593,8 @@ static void scripts_have_the_documented_defaults(void) {
   CHECK(nj_script_set_memory_limit(script, 0) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_time_limit(script, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_sandboxed(script, true) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_run_file(script, "/no/such/file.lua", NULL, NULL) == NJ_SCRIPT);
-  CHECK(nj_script_run(script, NULL, 0, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_run_file(script, "/no/such/file.lua", NULL, NULL, NULL) == NJ_SCRIPT);
+  CHECK(nj_script_run(script, NULL, 0, NULL, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   nj_script_free(script);
 
   /* 0 means no limit. */
@@ -732,8 +732,8 @@ static void after_fork_old_handles_fail(void) {
     /* scripts, used or not */
     for (int i = 0; i < 2; i++) {
       nj_script *one = i ? unused : script;
-      CHECK(run(one, "x = 2") == NJ_FORKED && nj_script_run_file(one, "/dev/null", NULL, NULL) == NJ_FORKED);
-      CHECK(nj_script_invoke(one, "type", "[1]", 3, NULL, NULL) == NJ_FORKED);
+      CHECK(run(one, "x = 2") == NJ_FORKED && nj_script_run_file(one, "/dev/null", NULL, NULL, NULL) == NJ_FORKED);
+      CHECK(nj_script_invoke(one, "type", "[1]", 3, NULL, NULL, NULL) == NJ_FORKED);
       CHECK(nj_script_set_json(one, "x", "1", 1, NULL) == NJ_FORKED);
       CHECK(!nj_script_get_json(one, "x", NULL, &error) && nj_error_kind(error) == NJ_FORKED);
       nj_error_release(error);

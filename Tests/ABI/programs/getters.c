@@ -13,7 +13,10 @@ static void texts_of_a_configuration(void) {
   CHECK(nj_config_set_base_url(config, "http://a.test/v1/") == NJ_OK);
   CHECK(nj_config_set_path_scope(config, "/v1") == NJ_OK);
   CHECK(nj_config_set_user_agent(config, "app/1") == NJ_OK);
+  CHECK(nj_config_header_count(config) == 0 && !nj_config_header_name_at(config, 0) && !nj_config_ca_file(config));
   CHECK(nj_config_set_header(config, "X-A", "one") == NJ_OK);
+  CHECK(nj_config_set_header(config, "X-C", "three") == NJ_OK);
+  CHECK(nj_config_set_ca_file(config, "/etc/ca.pem") == NJ_OK);
   CHECK(nj_config_set_unix_socket(config, "/run/a.sock") == NJ_OK);
   CHECK(nj_config_set_local_address(config, "0:0::1") == NJ_OK);
   CHECK(nj_config_set_interface(config, "lo") == NJ_OK);
@@ -29,6 +32,11 @@ static void texts_of_a_configuration(void) {
   CHECK_TEXT(nj_config_interface(config), "lo");
   CHECK_TEXT(nj_config_shared_loop(config), "tenants");
   CHECK_TEXT(nj_config_journal(config), "/tmp/j");
+  CHECK_TEXT(nj_config_ca_file(config), "/etc/ca.pem");
+  CHECK(nj_config_header_count(config) == 2 && !nj_config_header_value_at(config, 2));
+  CHECK(!nj_config_header_name_at(config, SIZE_MAX) && !nj_config_header_name_at(NULL, 0));
+  CHECK_TEXT(nj_config_header_name_at(config, 1), "X-C");
+  CHECK_TEXT(nj_config_header_value_at(config, 1), "three");
   CHECK(!nj_config_header(config, "X-B") && !nj_config_header(config, NULL) && !nj_config_header(config, "\xff"));
   /* A text stays valid until the configuration changes. */
   const char *first = nj_config_base_url(config);
@@ -44,7 +52,12 @@ static void numbers_of_a_configuration(void) {
   CHECK(nj_config_max_body(config) == (size_t)64 << 20 && nj_config_max_connections_per_host(config) == 64);
   CHECK(nj_config_max_redirects(config) == 10 && nj_config_retry_attempts(config) == 3);
   CHECK(nj_config_decompress(config) && !nj_config_coalesce(config) && !nj_config_ephemeral(config));
-  CHECK(nj_config_verify_certificates(config));
+  CHECK(nj_config_verify_certificates(config) && nj_config_ip_family(config) == NJ_IP_ANY);
+  CHECK(!nj_config_https_only(config) && !nj_config_allow_downgrade(config));
+  CHECK(nj_config_set_ip_family(config, NJ_IP_V6) == NJ_OK && nj_config_ip_family(config) == NJ_IP_V6);
+  CHECK(nj_config_set_https_only(config, true, NULL) == NJ_OK && nj_config_https_only(config));
+  CHECK(nj_config_set_allow_downgrade(config, true) == NJ_OK && nj_config_allow_downgrade(config));
+  CHECK(!nj_config_https_only(NULL) && !nj_config_allow_downgrade(NULL) && nj_config_ip_family(NULL) == NJ_IP_ANY);
   static const char options[] =
     "{\"timeout\":{\"connect\":1.5,\"idle\":2,\"total\":3},\"idle_connection_lifetime\":4,\"max_body\":5,"
     "\"max_connections_per_host\":6,\"redirect\":false,\"retry\":7,\"decompress\":false,\"coalesce\":true,"
@@ -120,6 +133,10 @@ static void *fails_alone(void *context) {
 static void errors_of_setters(void) {
   CHECK(nj_error_last() == NULL);
   nj_config *config = nj_config_new();
+  CHECK(nj_cookies_new((nj_cookie_policy)77) == NULL);
+  CHECK_TEXT(nj_error_message(nj_error_last()), "policy is not a value of nj_cookie_policy");
+  CHECK(nj_pagination_new((nj_pagination_style)77) == NULL);
+  CHECK_TEXT(nj_error_message(nj_error_last()), "style is not a value of nj_pagination_style");
   CHECK(nj_config_set_retry_attempts(config, 101) == NJ_INVALID_ARGUMENT);
   const nj_error *error = nj_error_last();
   CHECK(nj_error_kind(error) == NJ_INVALID_ARGUMENT);

@@ -231,9 +231,9 @@ static void a_header_pauses_an_origin(void) {
   CHECK(nj_config_set_pause_header(config, "\xff") == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_pause_header(config, NULL) == NJ_OK);
   CHECK(nj_config_set_pause_header(config, "Backoff") == NJ_OK);
-  CHECK(nj_config_set_mock(config,
-                           "[{\"path\": \"/a\", \"responses\": [{\"headers\": {\"Backoff\": \"0.2\"}}, 200, 200]}]",
-                           NULL) == NJ_OK);
+  static const char routes[] =
+      "[{\"path\": \"/a\", \"responses\": [{\"headers\": {\"Backoff\": \"0.2\"}}, 200, 200]}]";
+  CHECK(nj_config_set_mock(config, routes, sizeof routes - 1, NULL) == NJ_OK);
   nj_client *client = client_of(config);
   nj_request *request = get("/a");
   double start = now();

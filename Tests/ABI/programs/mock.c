@@ -17,16 +17,15 @@ static void mocks(void) {
   nj_config *config = nj_config_new();
   nj_config_set_base_url(config, "http://api.test");
   nj_config_set_retry_attempts(config, 1);
-  CHECK(nj_config_set_mock(config, "[{\"path\": \"/a\"}]", &error) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_set_mock(config, "[{\"path\": \"/a\"}]", 16, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "option \"mock[1]\" is a route without a response; set response or responses");
   nj_error_release(error);
   error = NULL;
-  CHECK(nj_config_set_mock(config, "[", NULL) == NJ_DECODING);
-  CHECK(nj_config_set_mock(NULL, "[]", NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_config_set_mock(config,
-                           "[{\"name\": \"list\", \"method\": \"GET\", \"path\": \"/a\","
-                           "  \"responses\": [503, {\"json\": {\"n\": 1}}], \"when_exhausted\": \"error\"}]",
-                           &error) == NJ_OK);
+  CHECK(nj_config_set_mock(config, "[", 1, NULL) == NJ_DECODING);
+  CHECK(nj_config_set_mock(NULL, "[]", 2, NULL) == NJ_INVALID_ARGUMENT);
+  static const char routes[] = "[{\"name\": \"list\", \"method\": \"GET\", \"path\": \"/a\","
+                               "  \"responses\": [503, {\"json\": {\"n\": 1}}], \"when_exhausted\": \"error\"}]";
+  CHECK(nj_config_set_mock(config, routes, sizeof routes - 1, &error) == NJ_OK);
   nj_client *client = nj_client_new(config, &error);
   nj_config_free(config);
   CHECK(client != NULL);

@@ -7,7 +7,8 @@ static nj_client *mocked(double wait) {
   nj_config *config = nj_config_new();
   nj_error *error = NULL;
   CHECK(nj_config_set_base_url(config, "http://api.test/") == NJ_OK);
-  CHECK(nj_config_set_mock(config, "[{\"path\": \"/a\", \"response\": {\"status\": 204}}]", &error) == NJ_OK);
+  static const char routes[] = "[{\"path\": \"/a\", \"response\": {\"status\": 204}}]";
+  CHECK(nj_config_set_mock(config, routes, sizeof routes - 1, &error) == NJ_OK);
   CHECK(nj_config_set_allow_constrained(config, false) == NJ_OK);
   CHECK(nj_config_set_allow_metered(config, true) == NJ_OK);
   CHECK(nj_config_set_wait_for_connectivity(config, wait) == NJ_OK);

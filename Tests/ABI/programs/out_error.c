@@ -57,7 +57,7 @@ static nj_client *client_of(void) {
   static const char options[] = "{\"base_url\": \"http://api.test\", \"retry\": {\"attempts\": 1}, \"cache\": true}";
   nj_config *config = nj_config_new();
   SUCCEEDS(nj_config_merge_json(config, options, sizeof options - 1, &error) == NJ_OK);
-  SUCCEEDS(nj_config_set_mock(config, routes, &error) == NJ_OK);
+  SUCCEEDS(nj_config_set_mock(config, routes, strlen(routes), &error) == NJ_OK);
   SUCCEEDS(nj_config_set_auth_json(config, auth, sizeof auth - 1, &error) == NJ_OK);
   nj_client *client = NULL;
   SUCCEEDS((client = nj_client_new(config, &error)) != NULL);
@@ -229,26 +229,26 @@ static void streams(nj_client *client, nj_queue *queue) {
   nj_request_free(request);
 }
 
-static void script_done(void *context, nj_task *task, const char *results, const nj_error *failure) {
+static void script_done(void *context, nj_task *task, const char *results, size_t length, const nj_error *failure) {
   (void)task;
-  CHECK(results != NULL && failure == NULL);
+  CHECK(results != NULL && length == strlen(results) && failure == NULL);
   *(int *)context += 1;
 }
 
 static void scripts(nj_client *client, nj_queue *queue, const char *directory) {
   nj_script *script = nj_script_new(client);
-  SUCCEEDS(nj_script_run(script, "x = 1", 5, "test", NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_script_run(script, "x = 1", 5, "test", NULL, NULL, &error) == NJ_OK);
   SUCCEEDS(nj_script_register(script, "f", function, NULL, &error) == NJ_OK);
   FILE *stream = fopen(file(directory, "x.lua"), "w");
   if (stream == NULL) return;
   fputs("x = 2", stream);
   fclose(stream);
-  SUCCEEDS(nj_script_run_file(script, file(directory, "x.lua"), NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_script_run_file(script, file(directory, "x.lua"), NULL, NULL, &error) == NJ_OK);
   SUCCEEDS(nj_script_set_json(script, "y", "{}", 2, &error) == NJ_OK);
   char *json = NULL;
   SUCCEEDS((json = nj_script_get_json(script, "y", NULL, &error)) != NULL);
   nj_text_free(json);
-  SUCCEEDS(nj_script_invoke(script, "type", "[1]", 3, NULL, &error) == NJ_OK);
+  SUCCEEDS(nj_script_invoke(script, "type", "[1]", 3, NULL, NULL, &error) == NJ_OK);
   int ended = 0;
   nj_task *task = NULL;
   SUCCEEDS((task = nj_script_start_run(script, "x = 3", 5, "test", queue, script_done, &ended, &error)) != NULL);

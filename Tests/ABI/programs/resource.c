@@ -13,7 +13,7 @@ static nj_client *mocked(void) {
   nj_config *config = nj_config_new();
   nj_error *error = NULL;
   CHECK(nj_config_set_base_url(config, "http://api.test/") == NJ_OK);
-  CHECK(nj_config_set_mock(config, routes, &error) == NJ_OK);
+  CHECK(nj_config_set_mock(config, routes, strlen(routes), &error) == NJ_OK);
   CHECK(nj_config_merge_json(config, "{\"retry\": false}", 16, &error) == NJ_OK);
   nj_client *client = nj_client_new(config, &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
@@ -243,7 +243,7 @@ static void tags(void) {
       " {\"path\": \"/fails\", \"response\": {\"status\": 422}}, {\"path\": \"/write\", \"response\": {\"status\": 204}}]";
   nj_config *config = nj_config_new();
   CHECK(nj_config_set_base_url(config, "http://api.test/") == NJ_OK);
-  CHECK(nj_config_set_mock(config, routes, NULL) == NJ_OK);
+  CHECK(nj_config_set_mock(config, routes, strlen(routes), NULL) == NJ_OK);
   nj_client *client = nj_client_new(config, NULL);
   nj_config_free(config);
   nj_queue *queue = nj_queue_new();

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 static nj_status run(nj_script *script, const char *source, nj_error **err) {
-  return nj_script_run(script, source, strlen(source), "test", NULL, err);
+  return nj_script_run(script, source, strlen(source), "test", NULL, NULL, err);
 }
 
 static void runs_a_workflow(const char *url) {
@@ -49,7 +49,7 @@ static void tells_what_went_wrong(void) {
     CHECK(strstr(message, cases[i].message) != NULL);
     nj_error_release(err);
   }
-  CHECK(nj_script_run_file(script, "/no/such/script.lua", NULL, NULL) == NJ_SCRIPT);
+  CHECK(nj_script_run_file(script, "/no/such/script.lua", NULL, NULL, NULL) == NJ_SCRIPT);
   nj_script_free(script);
 }
 
@@ -223,10 +223,10 @@ static void null_is_answered(void) {
   nj_script_call_return_number(NULL, 1);
   nj_script_call_return_string(NULL, "x", 1);
   nj_script_call_fail(NULL, "x");
-  CHECK(nj_script_run(NULL, "x", 1, NULL, NULL, &err) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_run(NULL, "x", 1, NULL, NULL, NULL, &err) == NJ_INVALID_ARGUMENT);
   CHECK(nj_error_kind(err) == NJ_INVALID_ARGUMENT);
   nj_error_release(err);
-  CHECK(nj_script_run_file(NULL, "x", NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_run_file(NULL, "x", NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_sandboxed(NULL, true) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_memory_limit(NULL, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_instruction_limit(NULL, 1) == NJ_INVALID_ARGUMENT);
@@ -236,13 +236,13 @@ static void null_is_answered(void) {
   nj_script_interrupt(NULL);
   nj_script_free(NULL);
   nj_script *script = nj_script_new(NULL);
-  CHECK(nj_script_run(script, NULL, 3, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_run(script, "", 0, "\xff", NULL, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_run(script, "", 0, NULL, NULL, NULL) == NJ_OK);
+  CHECK(nj_script_run(script, NULL, 3, NULL, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_run(script, "", 0, "\xff", NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_run(script, "", 0, NULL, NULL, NULL, NULL) == NJ_OK);
   CHECK(nj_script_register(script, NULL, sum, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_register(script, "f", NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_string(script, "s", NULL, 1) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_run_file(script, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_run_file(script, NULL, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_time_limit(script, -3) == NJ_INVALID_ARGUMENT);
   nj_script_free(script);
 }

@@ -14,10 +14,10 @@ typedef struct outcome {
   nj_script *freed; /* freed by `done`; may be NULL */
 } outcome;
 
-static void done(void *context, nj_task *task, const char *results, const nj_error *error) {
+static void done(void *context, nj_task *task, const char *results, size_t length, const nj_error *error) {
   outcome *outcome = context;
   CHECK(task && nj_task_is_finished(task));
-  CHECK((results == NULL) == (error != NULL));
+  CHECK((results == NULL) == (error != NULL) && length == (results ? strlen(results) : 0));
   outcome->count++;
   outcome->status = error ? nj_error_kind(error) : NJ_OK;
   snprintf(outcome->text, sizeof outcome->text, "%s", results ? results : nj_error_message(error));
@@ -91,7 +91,7 @@ static void runs_end_in_the_queue(const char *url) {
   ends(script, queue, source, NJ_OK, "[true]");
 
   outcome outcome = {0};
-  CHECK(nj_script_run(script, "function f(t) return t.a end", 28, NULL, NULL, NULL) == NJ_OK);
+  CHECK(nj_script_run(script, "function f(t) return t.a end", 28, NULL, NULL, NULL, NULL) == NJ_OK);
   nj_task_release(nj_script_start_invoke(script, "f", "[{\"a\":7}]", 9, queue, done, &outcome, NULL));
   finish(queue, &outcome);
   CHECK_TEXT(outcome.text, "[7]");
@@ -112,7 +112,7 @@ static void polls_do_not_block(void) {
   CHECK(!nj_task_is_finished(task));
   while (nj_queue_poll(queue, 0) > 0) {}
   CHECK(outcome.count == 0);
-  CHECK(nj_script_run(script, "return", 6, NULL, NULL, NULL) == NJ_REENTRANT);
+  CHECK(nj_script_run(script, "return", 6, NULL, NULL, NULL, NULL) == NJ_REENTRANT);
   nj_error *error = NULL;
   CHECK(nj_script_start_run(script, "return", 6, NULL, queue, done, &outcome, &error) == NULL);
   CHECK(nj_error_kind(error) == NJ_REENTRANT);
@@ -312,7 +312,7 @@ static void results_come_later(void) {
   char *results = NULL;
   host.count = 0;
   pthread_create(&thread, NULL, respond_soon, &host);
-  CHECK(nj_script_run(script, "return later()", 14, NULL, &results, NULL) == NJ_OK);
+  CHECK(nj_script_run(script, "return later()", 14, NULL, &results, NULL, NULL) == NJ_OK);
   pthread_join(thread, NULL);
   CHECK_TEXT(results, "[[1,{\"a\":null}]]");
   nj_text_free(results);
@@ -365,7 +365,7 @@ static void results_come_later(void) {
   nj_script_set_time_limit(script, 0.05);
   nj_script_register(script, "later", later, &host, NULL);
   host.count = 0;
-  CHECK(nj_script_run(script, "return later()", 14, NULL, NULL, NULL) == NJ_SCRIPT);
+  CHECK(nj_script_run(script, "return later()", 14, NULL, NULL, NULL, NULL) == NJ_SCRIPT);
   CHECK(nj_script_reply_fail(host.replies[0], NULL) == NJ_CLOSED);
   nj_script_reply_release(host.replies[0]);
   nj_script_free(script);
@@ -388,7 +388,7 @@ static void null_is_rejected(void) {
   CHECK(nj_script_reply_return_json(NULL, "1", 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_reply_fail(NULL, "x") == NJ_INVALID_ARGUMENT);
   nj_script_reply_release(NULL);
-  CHECK(nj_script_run(script, "", 0, NULL, NULL, NULL) == NJ_OK); /* No call above has started a run. */
+  CHECK(nj_script_run(script, "", 0, NULL, NULL, NULL, NULL) == NJ_OK); /* No call above has started a run. */
   nj_script_free(script);
   nj_queue_free(queue);
 }

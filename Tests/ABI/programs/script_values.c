@@ -5,10 +5,12 @@
 /* Runs a chunk and compares its results. */
 static void returns(nj_script *script, const char *source, const char *expected) {
   char *results = NULL;
+  size_t length = 99;
   nj_error *error = NULL;
-  CHECK(nj_script_run(script, source, strlen(source), "test", &results, &error) == NJ_OK);
+  CHECK(nj_script_run(script, source, strlen(source), "test", &results, &length, &error) == NJ_OK);
   if (error) fprintf(stderr, "%s: %s\n", source, nj_error_message(error));
   CHECK_TEXT(results, expected);
+  CHECK(length == strlen(expected));
   nj_text_free(results);
   nj_error_release(error);
 }
@@ -16,9 +18,10 @@ static void returns(nj_script *script, const char *source, const char *expected)
 /* Runs a chunk that fails, and looks for a part of the message. */
 static void fails(nj_script *script, const char *source, const char *message) {
   char *results = "unchanged";
+  size_t length = 99;
   nj_error *error = NULL;
-  CHECK(nj_script_run(script, source, strlen(source), "test", &results, &error) == NJ_SCRIPT);
-  CHECK(results == NULL);
+  CHECK(nj_script_run(script, source, strlen(source), "test", &results, &length, &error) == NJ_SCRIPT);
+  CHECK(results == NULL && length == 0);
   const char *text = nj_error_message(error);
   if (!text || !strstr(text, message)) fprintf(stderr, "%s: %s\n", source, text ? text : "no error");
   CHECK(text && strstr(text, message));
@@ -51,7 +54,7 @@ static void chunks_return_values(bool is_sandboxed) {
 
   /* The host does not request the results. */
   const char *function = "return function() end";
-  CHECK(nj_script_run(script, function, strlen(function), NULL, NULL, NULL) == NJ_OK);
+  CHECK(nj_script_run(script, function, strlen(function), NULL, NULL, NULL, NULL) == NJ_OK);
   nj_script_free(script);
 }
 
@@ -70,7 +73,7 @@ static void results_have_limits(void) {
   nj_script_set_instruction_limit(script, 100000);
   fails(script, source, "instruction limit");
   const char *global = "t = {1} for i = 1, 40 do t = {t, t} end";
-  CHECK(nj_script_run(script, global, strlen(global), NULL, NULL, NULL) == NJ_OK);
+  CHECK(nj_script_run(script, global, strlen(global), NULL, NULL, NULL, NULL) == NJ_OK);
   nj_error *error = NULL;
   CHECK(nj_script_get_json(script, "t", NULL, &error) == NULL);
   CHECK(error && strstr(nj_error_message(error), "instruction limit"));
@@ -126,7 +129,7 @@ static void globals_are_json(bool is_sandboxed) {
   get(script, "strange", "{}");
   CHECK(set(script, "new", "[true]", NULL) == NJ_OK);
   get(script, "new", "[true]");
-  CHECK(nj_script_invoke(script, "no_such_global", NULL, 0, NULL, &error) == NJ_SCRIPT);
+  CHECK(nj_script_invoke(script, "no_such_global", NULL, 0, NULL, NULL, &error) == NJ_SCRIPT);
   CHECK_TEXT(nj_error_message(error), "invoke failed: the global 'no_such_global' is a nil value, not a function");
   nj_error_release(error);
   nj_script_free(script);
@@ -166,37 +169,37 @@ static void functions_are_called(bool is_sandboxed) {
           "callable = setmetatable({}, {__call = function(self, x) return x + 1 end})",
           "[]");
   static const char arguments[] = "[1, null, {\"a\": [null]}, \"x\"]";
-  CHECK(nj_script_invoke(script, "echo", arguments, sizeof arguments - 1, &results, &error) == NJ_OK);
+  CHECK(nj_script_invoke(script, "echo", arguments, sizeof arguments - 1, &results, NULL, &error) == NJ_OK);
   CHECK_TEXT(results, "[4,1,null,{\"a\":[null]},\"x\"]");
   nj_text_free(results);
-  CHECK(nj_script_invoke(script, "echo", NULL, 0, &results, &error) == NJ_OK);
+  CHECK(nj_script_invoke(script, "echo", NULL, 0, &results, NULL, &error) == NJ_OK);
   CHECK_TEXT(results, "[0]");
   nj_text_free(results);
-  CHECK(nj_script_invoke(script, "echo", "[]", 2, &results, &error) == NJ_OK);
+  CHECK(nj_script_invoke(script, "echo", "[]", 2, &results, NULL, &error) == NJ_OK);
   CHECK_TEXT(results, "[0]");
   nj_text_free(results);
-  CHECK(nj_script_invoke(script, "slow", "[{}]", 4, &results, &error) == NJ_OK);
+  CHECK(nj_script_invoke(script, "slow", "[{}]", 4, &results, NULL, &error) == NJ_OK);
   CHECK_TEXT(results, "[{\"done\":null}]");
   nj_text_free(results);
-  CHECK(nj_script_invoke(script, "callable", "[41]", 4, &results, &error) == NJ_OK);
+  CHECK(nj_script_invoke(script, "callable", "[41]", 4, &results, NULL, &error) == NJ_OK);
   CHECK_TEXT(results, "[42]");
   nj_text_free(results);
 
-  CHECK(nj_script_invoke(script, "bad", "[{}]", 4, &results, &error) == NJ_SCRIPT);
+  CHECK(nj_script_invoke(script, "bad", "[{}]", 4, &results, NULL, &error) == NJ_SCRIPT);
   CHECK(results == NULL && strstr(nj_error_message(error), "attempt to index a nil value (field 'a')\nstack traceback:"));
   nj_error_release(error);
-  CHECK(nj_script_invoke(script, "endless", NULL, 0, NULL, &error) == NJ_SCRIPT);
+  CHECK(nj_script_invoke(script, "endless", NULL, 0, NULL, NULL, &error) == NJ_SCRIPT);
   CHECK(strstr(nj_error_message(error), "instruction limit") != NULL);
   nj_error_release(error);
-  CHECK(nj_script_invoke(script, "none", NULL, 0, NULL, &error) == NJ_SCRIPT);
+  CHECK(nj_script_invoke(script, "none", NULL, 0, NULL, NULL, &error) == NJ_SCRIPT);
   CHECK_TEXT(nj_error_message(error), "invoke failed: the global 'none' is a nil value, not a function");
   nj_error_release(error);
-  CHECK(nj_script_invoke(script, "echo", "{}", 2, NULL, &error) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_invoke(script, "echo", "{}", 2, NULL, NULL, &error) == NJ_INVALID_ARGUMENT);
   CHECK_TEXT(nj_error_message(error), "the arguments must be a JSON array");
   nj_error_release(error);
-  CHECK(nj_script_invoke(script, "echo", "[1", 2, NULL, NULL) == NJ_DECODING);
-  CHECK(nj_script_invoke(script, "echo", NULL, 2, NULL, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_script_invoke(script, "echo", "[1]", 3, NULL, NULL) == NJ_OK);
+  CHECK(nj_script_invoke(script, "echo", "[1", 2, NULL, NULL, NULL) == NJ_DECODING);
+  CHECK(nj_script_invoke(script, "echo", NULL, 2, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_invoke(script, "echo", "[1]", 3, NULL, NULL, NULL) == NJ_OK);
   nj_script_free(script);
 }
 
@@ -213,7 +216,7 @@ static void swap(void *context, nj_script_call *call) {
 
 static void reenter(void *context, nj_script_call *call) {
   nj_script *script = context;
-  CHECK(nj_script_invoke(script, "again", NULL, 0, NULL, NULL) == NJ_REENTRANT);
+  CHECK(nj_script_invoke(script, "again", NULL, 0, NULL, NULL, NULL) == NJ_REENTRANT);
   CHECK(nj_script_set_json(script, "seen", "{\"a\":1}", 7, NULL) == NJ_OK);
   get(script, "seen", "{\"a\":1}");
   (void)call;
@@ -235,7 +238,7 @@ static void host_functions_exchange_json(void) {
 static void null_is_rejected(void) {
   nj_error *error = NULL;
   char *results = "unchanged";
-  CHECK(nj_script_invoke(NULL, "f", NULL, 0, &results, &error) == NJ_INVALID_ARGUMENT && results == NULL);
+  CHECK(nj_script_invoke(NULL, "f", NULL, 0, &results, NULL, &error) == NJ_INVALID_ARGUMENT && results == NULL);
   nj_error_release(error);
   CHECK(nj_script_set_json(NULL, "x", "1", 1, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_get_json(NULL, "x", NULL, &error) == NULL && nj_error_kind(error) == NJ_INVALID_ARGUMENT);
@@ -243,7 +246,7 @@ static void null_is_rejected(void) {
   CHECK(nj_script_call_json(NULL, 0, NULL) == NULL);
   CHECK(nj_script_call_return_json(NULL, "1", 1) == NJ_INVALID_ARGUMENT);
   nj_script *script = nj_script_new(NULL);
-  CHECK(nj_script_invoke(script, NULL, NULL, 0, NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_script_invoke(script, NULL, NULL, 0, NULL, NULL, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_json(script, NULL, "1", 1, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_set_json(script, "x", NULL, 1, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_script_get_json(script, "\xff", NULL, NULL) == NULL);

@@ -47,7 +47,7 @@ int main(void) {
   nj_config *config = nj_config_new();
   nj_config_set_base_url(config, "https://example.amazonaws.com");
   nj_config_on_request(config, compare_signature, NULL);
-  CHECK(nj_config_set_mock(config, "[{\"response\": 200}]", NULL) == NJ_OK);
+  CHECK(nj_config_set_mock(config, "[{\"response\": 200}]", 19, NULL) == NJ_OK);
   nj_client *client = nj_client_new(config, NULL);
   nj_config_free(config);
   for (size_t index = 0; index < sizeof vectors / sizeof *vectors; index++) {

@@ -289,8 +289,13 @@ static void positions(void) {
   nj_error *error = NULL;
   nj_events *events = nj_events_new(client, request, "{\"reconnect\": false, \"reconnection_time\": 0.5}", 46, &error);
   CHECK(nj_events_reconnection_time(events) == 0.5 && nj_events_reconnection_time(NULL) == 0);
+  CHECK(!nj_events_response(events) && !nj_events_response(NULL));
   const nj_event *event = NULL;
   CHECK(nj_events_next(events, 60, &event, &error) == NJ_OK && event);
+  nj_response *response = nj_events_response(events);
+  CHECK(nj_response_status(response) == 200);
+  CHECK_TEXT(nj_response_header(response, "Content-Type"), "text/event-stream");
+  nj_response_release(response);
   CHECK(nj_events_reconnection_time(events) == 2.5);
   CHECK(nj_events_next(events, 60, &event, &error) == NJ_OK && !event);
   CHECK_TEXT(nj_events_last_event_id(events), "1");
@@ -298,8 +303,9 @@ static void positions(void) {
   nj_request_free(request);
 
   nj_config *config = nj_config_new();
-  CHECK(nj_config_set_mock(config, "[{\"response\": {\"headers\": {\"Content-Type\": \"text/event-stream\"},"
-                                   " \"body\": \"id: 1\\ndata: a\\n\\nid: 2\\n\\n\"}}]", &error) == NJ_OK);
+  static const char routes[] = "[{\"response\": {\"headers\": {\"Content-Type\": \"text/event-stream\"},"
+                               " \"body\": \"id: 1\\ndata: a\\n\\nid: 2\\n\\n\"}}]";
+  CHECK(nj_config_set_mock(config, routes, sizeof routes - 1, &error) == NJ_OK);
   nj_config_set_base_url(config, "http://api.test");
   nj_client *mocked = nj_client_new(config, &error);
   request = nj_request_new("GET", "/");

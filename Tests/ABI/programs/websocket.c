@@ -42,6 +42,10 @@ static void echo(void) {
   SUCCEEDS(nj_websocket_connect(socket, 60, &error) == NJ_OK);
   CHECK(nj_websocket_get_state(socket) == NJ_WEBSOCKET_OPEN);
   check_text(nj_websocket_subprotocol(socket), "v2");
+  nj_response *response = nj_websocket_response(socket);
+  CHECK(nj_response_status(response) == 101 || nj_response_status(response) == 200);
+  CHECK_TEXT(nj_response_header(response, "Sec-WebSocket-Protocol"), "v2");
+  nj_response_release(response);
   send_text(socket, "gr\xC3\xBC\xC3\x9F");
   receive_text(socket, "gr\xC3\xBC\xC3\x9F");
   SUCCEEDS(nj_websocket_send(socket, NJ_MESSAGE_BINARY, "\0\xFF", 2, NJ_NO_LIMIT, &error) == NJ_OK);
@@ -195,6 +199,7 @@ static void invalid_arguments(void) {
   FAILS(nj_websocket_close(NULL, 1000, NULL, 1, &error), NJ_INVALID_ARGUMENT);
   FAILS(nj_websocket_start_close(NULL, 1000, NULL, &error), NJ_INVALID_ARGUMENT);
   CHECK(nj_websocket_get_state(NULL) == NJ_WEBSOCKET_CLOSED && nj_websocket_close_code(NULL) == 0);
+  CHECK(!nj_websocket_response(NULL));
   CHECK(!nj_websocket_subprotocol(NULL) && !nj_websocket_close_reason(NULL) && !nj_websocket_explain(NULL));
   CHECK(!nj_message_data(NULL, NULL) && nj_message_get_kind(NULL) == NJ_MESSAGE_BINARY && !nj_websocket_retain(NULL));
   nj_websocket_cancel(NULL);
@@ -364,8 +369,9 @@ static void mocked(void) {
   nj_config_set_base_url(config, "http://api.test");
   const char *routes = "[{\"path\": \"/chat\", \"response\": {\"websocket\": [{\"receive\": {\"op\": 1}}, {\"send\": \"one\"},"
                        " {\"send_base64\": \"AP8=\"}, {\"close\": 1000, \"reason\": \"bye\"}]}}]";
-  SUCCEEDS(nj_config_set_mock(config, routes, &error) == NJ_OK);
-  CHECK(nj_config_set_mock(config, "[{\"response\": {\"websocket\": [{}]}}]", NULL) == NJ_INVALID_ARGUMENT);
+  SUCCEEDS(nj_config_set_mock(config, routes, strlen(routes), &error) == NJ_OK);
+  static const char empty[] = "[{\"response\": {\"websocket\": [{}]}}]";
+  CHECK(nj_config_set_mock(config, empty, sizeof empty - 1, NULL) == NJ_INVALID_ARGUMENT);
   nj_client *real = client;
   client = nj_client_new(config, NULL);
   nj_websocket *socket = opened("/chat", NULL);

@@ -13,7 +13,7 @@ int main(void) {
   nj_config *cfg = nj_config_new();
   nj_config_set_base_url(cfg, "http://api.example/v1");
   nj_config_set_network_profile(cfg, "3g", 7);
-  if (nj_config_set_mock(cfg, routes, &err) != NJ_OK) goto failed;
+  if (nj_config_set_mock(cfg, routes, strlen(routes), &err) != NJ_OK) goto failed;
   nj_client *client = nj_client_new(cfg, &err);
   if (!client) goto failed;
 
