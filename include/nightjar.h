@@ -2924,7 +2924,8 @@ typedef void (*nj_drain_done_fn)(void *context, const nj_error *error);
 
 /**
  * Starts to wait for the end of the work in flight, as nj_client_drain does, without blocking and without closing the
- * client. After NJ_TIMEOUT, the remaining work continues until nj_client_free, which cancels it.
+ * client. `done` may be called before the last callbacks of calls that have ended. After NJ_TIMEOUT, the remaining work
+ * continues until nj_client_free, which cancels it.
  *
  * @param done    called once from nj_queue_poll: with NULL, NJ_TIMEOUT, or NJ_CANCELLED
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
