@@ -33,8 +33,10 @@
  *   nj_form           nj_form_new                                              one at a time  nj_form_free
  *   nj_queue          nj_queue_new                                             any            nj_queue_free
  *   nj_task           nj_client_start, _start_log_in, _start_log_out,          any            nj_task_release
- *                     _start_events, nj_resource_get, _reload, _mutate,
- *                     nj_script_start_run, _start_invoke, nj_task_retain
+ *                     _start_drain, _start_events, nj_resource_get,
+ *                     _reload, _mutate, nj_script_start_run,
+ *                     _start_invoke, nj_task_retain
+ *   nj_canceller      nj_canceller_new                                         any            nj_canceller_free
  *   nj_batch          nj_client_start_batch, nj_batch_retain                   any            nj_batch_release
  *   nj_response       nj_client_send, _cache_get, _send_batch, _retain         any            nj_response_release
  *   nj_error          an `out_error` parameter, nj_error_retain                any            nj_error_release
@@ -114,17 +116,22 @@
  * as a double from 0 to 3153600000 (100 years). NJ_NO_LIMIT, which is 0, and INFINITY mean "no limit" for every timeout
  * and limit whose comment names NJ_NO_LIMIT. NaN and negative durations are rejected.
  *
- * Enumerations are open: later versions of the library may return values that this header does not name. A program treats
- * an unknown nj_status as a failure, and any other unknown value as "something else".
+ * All enumerations are open ("Members may be added"): later versions of the library may return values that this header
+ * does not name. A program treats an unknown nj_status as a failure, and any other unknown value as "something else".
  *
  * Fork, signals, exit
  * -------------------
  * After fork, handles that own threads, locks or files belong to the parent: clients, queues, tasks, batches, caches,
- * cookie jars, paginators, event streams, WebSockets, resources, token requests, challenges, address requests, store
- * requests and scripts. In the child, their functions fail with NJ_FORKED, or return their value for "none" if they
- * return no status. The child may free these handles. This does not affect the parent. Configurations, requests,
- * forms, pagination rules, catalogs, cookie lists, responses, snapshots, pages and errors work in the child, and so do
- * all handles that the child creates.
+ * cookie jars, paginators, event streams, WebSockets, downloads, uploads, background transfers (nj_transfers), outboxes,
+ * resources, token requests, challenges, address requests, store requests and scripts. In the child, their functions fail
+ * with NJ_FORKED, or return their value for "none" if they return no status. A network observer of the parent reports
+ * nothing in the child, and a script reply of the parent has no effect there. The child may free all these handles. This
+ * does not affect the parent.
+ *
+ * Configurations, requests, forms, pagination rules, catalogs, GraphQL schemas, cookie lists, responses, snapshots,
+ * pages, errors, network statuses, and the records of transfers and outbox entries (nj_transfer, nj_transfer_list,
+ * nj_outbox_entry) work in the child, and so do all handles that the child creates. A canceller works too, unless
+ * another thread of the parent used it during fork; in the child, it does not affect the calls of the parent.
  *
  * The library's threads block all signals. The library does not change the disposition of SIGPIPE, and stays mapped
  * after dlclose.
@@ -464,7 +471,7 @@ typedef enum nj_status {
  */
 NJ_API const char *nj_status_name(nj_status status);
 
-/** The step in which a call failed. For NJ_TIMEOUT, the timeout that expired. */
+/** The step in which a call failed. For NJ_TIMEOUT, the timeout that expired. Members may be added. */
 typedef enum nj_phase {
   NJ_PHASE_NONE = 0,    /* the error belongs to no step */
   NJ_PHASE_DNS = 1,     /* resolving the host name */
@@ -485,7 +492,7 @@ typedef enum nj_source {
   NJ_SOURCE_STALE = 4        /* a stale cache entry, as the policy, the request or the response allows */
 } nj_source;
 
-/** The verbosity of the log, from least to most. */
+/** The verbosity of the log, from least to most. Members may be added. */
 typedef enum nj_log_level {
   NJ_LOG_OFF = 0,
   NJ_LOG_ERROR = 1,
@@ -494,21 +501,21 @@ typedef enum nj_log_level {
   NJ_LOG_DEBUG = 4 /* also the start of each call, and rejected cookies */
 } nj_log_level;
 
-/** The effect of a certificate chain without a pinned key. */
+/** The effect of a certificate chain without a pinned key. Members may be added. */
 typedef enum nj_pinning {
   NJ_PINNING_OFF = 0,    /* pins are not compared */
   NJ_PINNING_REPORT = 1, /* the mismatch is reported, and the connection is used */
   NJ_PINNING_ENFORCE = 2 /* the mismatch is reported, and the call fails with NJ_PIN_MISMATCH */
 } nj_pinning;
 
-/** The versions of IP for connections. */
+/** The versions of IP for connections. Members may be added. */
 typedef enum nj_ip_family {
   NJ_IP_ANY = 0, /* both, with fallback (RFC 8305) */
   NJ_IP_V4 = 4,
   NJ_IP_V6 = 6
 } nj_ip_family;
 
-/** The operation of an nj_store_request. */
+/** The operation of an nj_store_request. Members may be added. */
 typedef enum nj_store_operation {
   NJ_STORE_NONE = 0, /* nj_store_request_operation was called with NULL */
   NJ_STORE_LOAD = 1,
@@ -516,7 +523,7 @@ typedef enum nj_store_operation {
   NJ_STORE_DELETE = 3
 } nj_store_operation;
 
-/** The kinds of challenges. */
+/** The kinds of challenges. Members may be added. */
 typedef enum nj_challenge_type {
   NJ_CHALLENGE_NONE = 0,               /* the value of a NULL handle */
   NJ_CHALLENGE_HTTP = 1,               /* a 401 response requires a user name and a password */
@@ -2301,7 +2308,7 @@ NJ_API nj_status nj_config_set_pause_header(nj_config *config, const char *name)
  */
 NJ_API nj_status nj_request_set_retry_attempts(nj_request *request, size_t count);
 
-/** A decision about an attempt that has failed. */
+/** A decision about an attempt that has failed. Members may be added. */
 typedef enum nj_retry_action {
   NJ_RETRY_DEFAULT = 0, /* apply the client's settings */
   NJ_RETRY_AGAIN = 1,   /* retry, also against the settings; the server may then process the request twice */
@@ -2514,7 +2521,7 @@ NJ_NEW char *nj_client_limits_json(nj_client *client, size_t *out_length);
  *   Threads      any; a status is immutable
  * ================================================================================================================== */
 
-/** A yes or no that may be unknown. */
+/** A yes or no that may be unknown. Members may be added. */
 typedef enum nj_tristate {
   NJ_UNKNOWN = -1,
   NJ_NO = 0,
@@ -2710,7 +2717,7 @@ NJ_API nj_status nj_client_mock_verify(nj_client *client, nj_error **out_error);
  */
 NJ_API void nj_client_mock_reset(nj_client *client);
 
-/** The mode of a cassette. */
+/** The mode of a cassette. Members may be added. */
 typedef enum nj_cassette_mode {
   NJ_CASSETTE_AUTO = 0,   /* replays exchanges that the file has; sends the others and adds them to the file */
   NJ_CASSETTE_RECORD = 1, /* sends all requests; their exchanges replace the file's content */
@@ -2947,7 +2954,8 @@ typedef void (*nj_drain_done_fn)(void *context, const nj_error *error);
 
 /**
  * Starts to wait for the end of the work in flight, as nj_client_drain does, without blocking and without closing the
- * client. After NJ_TIMEOUT, the remaining work continues until nj_client_free, which cancels it.
+ * client. `done` may be called before the last callbacks of calls that have ended. After NJ_TIMEOUT, the remaining work
+ * continues until nj_client_free, which cancels it.
  *
  * @param done    called once from nj_queue_poll: with NULL, NJ_TIMEOUT, or NJ_CANCELLED
  * @param context passed to `done` unchanged; must stay valid until `done` has returned
@@ -2987,7 +2995,8 @@ NJ_API const char *nj_login_prompt_complete_url(const nj_login_prompt *prompt);
  * nj_task: a call, login, logout or event stream, in progress or finished
  *
  *   Created by   nj_client_start, nj_client_start_events, nj_client_start_log_in, nj_client_start_log_out,
- *                nj_client_start_drain, nj_script_start_run, nj_script_start_invoke; nj_task_retain adds a reference
+ *                nj_client_start_drain, nj_resource_get, nj_resource_reload, nj_resource_mutate, nj_script_start_run,
+ *                nj_script_start_invoke; nj_task_retain adds a reference
  *   Released by  nj_task_release
  *   Threads      any
  * ================================================================================================================== */
@@ -3567,7 +3576,7 @@ NJ_API nj_status nj_request_on_progress(nj_request *request, nj_progress_fn prog
  */
 NJ_API nj_status nj_request_set_max_redirects(nj_request *request, size_t count);
 
-/** A decision about a redirect. */
+/** A decision about a redirect. Members may be added. */
 typedef enum nj_redirect_action {
   NJ_REDIRECT_FOLLOW = 0,
   NJ_REDIRECT_STOP = 1, /* the redirect is the call's response, and an error unless its status is expected */
@@ -3848,7 +3857,7 @@ NJ_API int32_t nj_response_stream_id(const nj_response *response);
  * @endcode
  * --- */
 
-/** The type of a JSON value. */
+/** The type of a JSON value. Members may be added. */
 typedef enum nj_json_type {
   NJ_JSON_NONE = 0, /* the pointer names nothing, or the body is not JSON */
   NJ_JSON_NULL = 1,
@@ -3991,7 +4000,7 @@ NJ_API bool nj_batch_is_finished(const nj_batch *batch);
  * Domains are checked against the system's public suffix list (libpsl).
  * ================================================================================================================== */
 
-/** A cookie policy: the cookies that are stored and sent. */
+/** A cookie policy: the cookies that are stored and sent. Members may be added. */
 typedef enum nj_cookie_policy {
   NJ_COOKIES_ALL = 0,
   NJ_COOKIES_FIRST_PARTY = 1 /* only cookies of the first request's site, not of other sites after redirects */
@@ -4182,6 +4191,7 @@ NJ_NEW nj_cache *nj_client_cache(nj_client *client);
 /**
  * A cache policy: how calls use the cache. "Any age" has two exceptions: entries with a status of 400 and above, and
  * entries that a write of the client (such as a PUT) has invalidated, are returned only as NJ_CACHE_PROTOCOL allows.
+ * Members may be added.
  */
 typedef enum nj_cache_policy {
   NJ_CACHE_PROTOCOL = 0,      /* RFC 9111: returns fresh entries and revalidates stale ones. The default. */
@@ -4679,7 +4689,7 @@ NJ_NEW nj_paginator *nj_paginator_new(nj_client *client, const nj_request *reque
  */
 NJ_API void nj_paginator_free(nj_paginator *paginator);
 
-/** The result of a request for the next item or page. */
+/** The result of a request for the next item or page. Members may be added. */
 typedef enum nj_next_status {
   NJ_NEXT_FAILED = -1, /* `out_error` has the error */
   NJ_NEXT_END = 0,     /* the list has ended */
@@ -4849,7 +4859,7 @@ NJ_NEW char *nj_page_state(const nj_page *page, size_t consumed);
  * @endcode
  * ================================================================================================================== */
 
-/** Whether the data of a resource is being loaded, and how the last load ended. */
+/** Whether the data of a resource is being loaded, and how the last load ended. Members may be added. */
 typedef enum nj_resource_phase {
   NJ_RESOURCE_IDLE = 0,    /**< nothing was loaded, or the load was cancelled before there was data */
   NJ_RESOURCE_LOADING = 1, /**< a load is in progress; there may be data */
@@ -4857,7 +4867,7 @@ typedef enum nj_resource_phase {
   NJ_RESOURCE_FAILED = 3 /**< the last load has failed; there may be data of an earlier load */
 } nj_resource_phase;
 
-/** The kind of a mutation in progress. */
+/** The kind of a mutation in progress. Members may be added. */
 typedef enum nj_resource_mutation {
   NJ_RESOURCE_UNCHANGED = 0, /**< no mutation is in progress */
   NJ_RESOURCE_SAVING = 1,
@@ -5040,7 +5050,7 @@ NJ_API double nj_snapshot_updated_at(const nj_snapshot *snapshot);
  *   max_event          the maximum size of the data of an event in bytes, 1 to 1073741824; 1048576 by default
  * ================================================================================================================== */
 
-/** The state of an event stream. */
+/** The state of an event stream. Members may be added. */
 typedef enum nj_events_state {
   NJ_EVENTS_CONNECTING = 0,
   NJ_EVENTS_OPEN = 1,
@@ -5198,7 +5208,7 @@ NJ_NEW nj_task *nj_client_start_events(nj_client *client, const nj_request *requ
  *                       the close codes 4401 (NJ_UNAUTHORIZED), 4403, 4429 and 4500
  * ================================================================================================================== */
 
-/** The state of a WebSocket. */
+/** The state of a WebSocket. Members may be added. */
 typedef enum nj_websocket_state {
   NJ_WEBSOCKET_CONNECTING = 0,
   NJ_WEBSOCKET_OPEN = 1,
@@ -5207,7 +5217,7 @@ typedef enum nj_websocket_state {
   NJ_WEBSOCKET_CLOSED = 4
 } nj_websocket_state;
 
-/** The kind of a message. */
+/** The kind of a message. Members may be added. */
 typedef enum nj_message_kind {
   NJ_MESSAGE_TEXT = 1, /* UTF-8 */
   NJ_MESSAGE_BINARY = 2
@@ -5470,7 +5480,7 @@ NJ_NEW char *nj_websocket_explain(const nj_websocket *socket);
  *                random. Their maximum doubles up to 60 seconds, or `retry_delay` if that is longer.
  * ================================================================================================================== */
 
-/** The state of a download. */
+/** The state of a download. Members may be added. */
 typedef enum nj_download_state {
   NJ_DOWNLOAD_CONNECTING = 0, /* the part is being opened, or no response has started */
   NJ_DOWNLOAD_RECEIVING = 1,
@@ -5673,7 +5683,7 @@ NJ_NEW char *nj_download_resume_state(const nj_download *download);
  *   type         the media type of the content; guessed from the name of the file by default
  * ================================================================================================================== */
 
-/** The state of an upload. */
+/** The state of an upload. Members may be added. */
 typedef enum nj_upload_state {
   NJ_UPLOAD_CONNECTING = 0, /* the file is being opened, or a request has not been sent */
   NJ_UPLOAD_SENDING = 1,
@@ -5896,7 +5906,7 @@ NJ_API nj_status nj_client_remove_transfer(nj_client *client, const char *id, nj
  * "keyring:work", ...}` in `client`. Credentials and header fields of `client` are sent only to the origin of the URL.
  * ================================================================================================================== */
 
-/** The state of a background transfer. */
+/** The state of a background transfer. Members may be added. */
 typedef enum nj_transfer_state {
   NJ_TRANSFER_WAITING = 0,   /* for a worker, for its next attempt, or for its constraints */
   NJ_TRANSFER_RUNNING = 1,
@@ -6139,7 +6149,7 @@ NJ_API const nj_error *nj_transfer_error(const nj_transfer *transfer);
  *                    processes, or a later opening, send them                                     default: true
  * ================================================================================================================== */
 
-/** The state of an entry of an outbox. */
+/** The state of an entry of an outbox. Members may be added. */
 typedef enum nj_outbox_state {
   NJ_OUTBOX_PENDING = 0, /* waits for earlier entries of its key, for its next attempt, or for the network */
   NJ_OUTBOX_SENDING = 1,
@@ -6579,7 +6589,7 @@ NJ_API nj_status nj_script_register(nj_script *script, const char *name, nj_scri
  * or does not exist.
  * ================================================================================================================== */
 
-/** The kind of a Lua value that a host function can exchange. */
+/** The kind of a Lua value that a host function can exchange. Members may be added. */
 typedef enum nj_value_kind {
   NJ_VALUE_NIL = 0, /* also an argument that was not given */
   NJ_VALUE_BOOLEAN = 1,

@@ -55,6 +55,32 @@ for _, options in ipairs {
   end)
 end
 
+for style, options in pairs {
+  header = { header = "X-Next-Token", items = "", body_param = "/page/token" },
+  cursor = { items = "/data", next = "/next", body_param = "/after" },
+} do
+  test(("the style %s writes the position to the body of a POST"):format(style), function(t)
+    local bodies = {}
+    local function search(request)
+      bodies[#bodies + 1] = request.body
+      local number = #bodies
+      local position = number < 3 and "p" .. number + 1 or nil
+      if style == "header" then return { json = { number }, headers = { ["X-Next-Token"] = position } } end
+      return { json = { data = { number }, next = position } }
+    end
+    local mocked = nightjar.client { base_url = "http://api.test", mock = { { method = "POST", path = "/s", response = search } } }
+    options.style, options.method, options.json = style, "POST", { q = 1 }
+    t:equal(mocked:paginate("/s", options):collect(), { 1, 2, 3 })
+    local place = style == "header" and '"page":{"token":"%s"}' or '"after":"%s"'
+    t:equal(#bodies, 3)
+    t:equal(bodies[1], '{"q":1}')
+    for number = 2, 3 do
+      t:truthy(bodies[number]:find('"q":1', 1, true), bodies[number])
+      t:truthy(bodies[number]:find(place:format("p" .. number), 1, true), bodies[number])
+    end
+  end)
+end
+
 test("the guessed style is explained", function(t)
   local list = api:paginate(set "cursor", { query = { count = 25, limit = 10 } })
   t:equal(list.explanation, nil)

@@ -13,7 +13,7 @@ public enum Authentication: Sendable, CustomStringConvertible, CustomReflectable
     /// A token that expires and is refreshed.
     case login(TokenLogin)
     /// Several credentials, keyed by security scheme name. An endpoint uses the schemes that it declares
-    /// (`Operation/security`). A request uses the schemes that it lists (``Request/schemes``). Other requests carry
+    /// (``Request/security``). A request uses the schemes that it lists (``Request/schemes``). Other requests carry
     /// no credentials.
     case schemes(ExactDictionary<Authentication>)
 

@@ -380,6 +380,47 @@ static void misuse(void) {
   nj_request_free(request);
 }
 
+/* The position is in the JSON body of a POST request. The routes match only the expected bodies. */
+static void position_in_the_body(void) {
+  static const struct {
+    const char *routes, *options;
+  } all[] = {
+      {"[{\"path\":\"/s\",\"json\":{\"q\":1,\"page\":{\"token\":\"t3\"}},\"response\":{\"json\":[5]}},"
+       "{\"path\":\"/s\",\"json\":{\"q\":1,\"page\":{\"token\":\"t2\"}},"
+       "\"response\":{\"json\":[3,4],\"headers\":{\"X-Next-Token\":\"t3\"}}},"
+       "{\"path\":\"/s\",\"body\":\"{\\\"q\\\":1}\",\"response\":{\"json\":[1,2],\"headers\":{\"X-Next-Token\":\"t2\"}}}]",
+       "{\"style\":\"header\",\"header\":\"X-Next-Token\",\"items\":\"\",\"body_param\":\"/page/token\"}"},
+      {"[{\"path\":\"/s\",\"json\":{\"q\":1,\"after\":\"c3\"},\"response\":{\"json\":{\"data\":[5],\"next\":null}}},"
+       "{\"path\":\"/s\",\"json\":{\"q\":1,\"after\":\"c2\"},\"response\":{\"json\":{\"data\":[3,4],\"next\":\"c3\"}}},"
+       "{\"path\":\"/s\",\"body\":\"{\\\"q\\\":1}\",\"response\":{\"json\":{\"data\":[1,2],\"next\":\"c2\"}}}]",
+       "{\"style\":\"cursor\",\"items\":\"/data\",\"next\":\"/next\",\"body_param\":\"/after\"}"},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    nj_config *config = nj_config_new();
+    CHECK(nj_config_set_base_url(config, "http://api.test") == NJ_OK);
+    CHECK(nj_config_set_mock(config, all[i].routes, NULL) == NJ_OK);
+    nj_client *mocked = nj_client_new(config, NULL);
+    nj_config_free(config);
+    nj_request *request = nj_request_new("POST", "/s");
+    CHECK(nj_request_set_body_json(request, "{\"q\":1}", 7) == NJ_OK);
+    nj_pagination *pagination = nj_pagination_new(NJ_PAGINATION_GUESS);
+    CHECK(nj_pagination_merge_json(pagination, all[i].options, strlen(all[i].options), NULL) == NJ_OK);
+    nj_error *error = NULL;
+    nj_paginator *paginator = nj_paginator_new(mocked, request, pagination, NULL, &error);
+    const char *item;
+    int count = 0;
+    while (nj_paginator_next_item(paginator, &item, NULL, &error) == NJ_NEXT_FOUND) CHECK(atoi(item) == ++count);
+    if (error) fprintf(stderr, "%s\n", nj_error_message(error));
+    CHECK(count == 5 && error == NULL);
+    CHECK(nj_client_mock_verify(mocked, NULL) == NJ_OK);
+    nj_error_release(error);
+    nj_paginator_free(paginator);
+    nj_pagination_free(pagination);
+    nj_request_free(request);
+    nj_client_free(mocked);
+  }
+}
+
 int main(int argc, char **argv) {
   if (argc < 2) return 2;
   url = argv[1];
@@ -390,6 +431,7 @@ int main(int argc, char **argv) {
   nj_config_free(config);
   styles();
   whole_pages();
+  position_in_the_body();
   failing_page();
   custom();
   queued();

@@ -43,6 +43,58 @@ static void trusted_server(const char *url, const char *ca_file) {
   nj_client_free(client);
 }
 
+typedef struct steps {
+  int connected, secured, sent, reused;
+  double duration;
+} steps;
+
+static void count_steps(void *context, const nj_observation *step) {
+  steps *seen = context;
+  switch (nj_observation_step(step)) {
+  case NJ_STEP_CONNECTED: seen->connected++; break;
+  case NJ_STEP_SECURED:
+    CHECK(seen->connected == seen->secured + 1 && seen->sent < seen->connected);
+    CHECK(nj_observation_call_id(step) > 0 && nj_observation_time(step) > 0 && nj_observation_attempt(step) == 1);
+    CHECK(nj_observation_url(step) == NULL && nj_observation_error(step) == NJ_OK);
+    seen->duration = nj_observation_duration(step);
+    seen->secured++;
+    break;
+  case NJ_STEP_SENT:
+    seen->sent++;
+    if (nj_observation_reused_connection(step)) seen->reused++;
+    break;
+  default: break;
+  }
+}
+
+/* Each new connection has a step for its handshake. A reused connection has none. */
+static void observed_handshake(const char *url, const char *ca_file) {
+  nj_queue *queue = nj_queue_new();
+  steps seen = {0};
+  nj_config *config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK && nj_config_set_ca_file(config, ca_file) == NJ_OK);
+  CHECK(nj_config_set_observer(config, queue, count_steps, &seen) == NJ_OK);
+  nj_client *client = nj_client_new(config, NULL);
+  for (int i = 0; i < 2; i++) nj_response_release(get(client, "1k", NULL));
+  nj_client_free(client);
+  while (nj_queue_poll(queue, 0) > 0) {}
+  CHECK(seen.connected == 1 && seen.secured == 1 && seen.duration > 0 && seen.sent == 2 && seen.reused == 1);
+
+  /* A handshake that fails has no such step. */
+  seen = (steps){0};
+  nj_config_free(config);
+  config = nj_config_new();
+  CHECK(nj_config_set_base_url(config, url) == NJ_OK && nj_config_set_retry_attempts(config, 1) == NJ_OK);
+  CHECK(nj_config_set_observer(config, queue, count_steps, &seen) == NJ_OK);
+  client = nj_client_new(config, NULL);
+  CHECK(get(client, "1k", NULL) == NULL);
+  nj_client_free(client);
+  while (nj_queue_poll(queue, 0) > 0) {}
+  CHECK(seen.connected >= 1 && seen.secured == 0 && seen.sent == 0);
+  nj_config_free(config);
+  nj_queue_free(queue);
+}
+
 /* The server rejects the method after it has received the body. */
 static void large_request(const char *url, const char *ca_file) {
   nj_client *client = client_of(url, ca_file);
@@ -205,6 +257,7 @@ static void error_has_the_connection(const char *url, const char *ca_file) {
 int main(int argc, char **argv) {
   if (argc != 3) return 2;
   trusted_server(argv[1], argv[2]);
+  observed_handshake(argv[1], argv[2]);
   large_request(argv[1], argv[2]);
   untrusted_server(argv[1]);
   freed_during_the_handshake(argv[1], argv[2]);

@@ -124,6 +124,95 @@ static void sends_streams(void) {
   FAILS(upload("/tus", NULL, "{\"protocol\": \"tus\"}", &all, &failing, NULL, &error), NJ_INVALID_REQUEST);
 }
 
+/* A stream whose bytes another thread provides. */
+typedef struct source {
+  pthread_mutex_t lock;
+  nj_upload *upload;
+  int available, taken, waits, ends;
+  nj_status end;
+  bool is_complete;
+} source;
+
+static int64_t read_available(void *context, nj_upload *made, void *buffer, size_t capacity) {
+  source *self = context;
+  CHECK(made != NULL);
+  pthread_mutex_lock(&self->lock);
+  int64_t count = self->available - self->taken;
+  if (count > (int64_t)capacity) count = (int64_t)capacity;
+  if (count == 0 && !self->is_complete) {
+    self->waits++;
+    count = NJ_READ_LATER;
+  }
+  if (count > 0) {
+    memset(buffer, 'x', (size_t)count);
+    self->taken += (int)count;
+  }
+  pthread_mutex_unlock(&self->lock);
+  return count;
+}
+
+static void *provide(void *context) {
+  source *self = context;
+  for (int part = 0; part < 20; part++) {
+    usleep(2000);
+    pthread_mutex_lock(&self->lock);
+    self->available += 1000;
+    self->is_complete = part == 19;
+    pthread_mutex_unlock(&self->lock);
+    nj_upload_resume_body(self->upload);
+  }
+  return NULL;
+}
+
+static void on_source_done(void *context, nj_upload *made, const nj_error *error) {
+  source *self = context;
+  CHECK(made != NULL);
+  self->ends++;
+  self->end = error == NULL ? NJ_OK : nj_error_kind(error);
+}
+
+/* Starts an upload of a source without data. */
+static void start_source(source *self, nj_queue *queue, const char *target, const char *options) {
+  const nj_upload_callbacks callbacks = {.size = sizeof callbacks, .read = read_available, .done = on_source_done};
+  nj_request *request = nj_request_new("POST", target);
+  SUCCEEDS((self->upload = nj_client_start_upload(client, request, NULL, options, length_of(options), queue, &callbacks,
+                                                  self, &error)) != NULL);
+  nj_request_free(request);
+}
+
+static void a_source_continues_later(void) {
+  static const char *const protocols[] = {"tus", "resumable", "post", "put"};
+  nj_queue *queue = nj_queue_new();
+  for (size_t index = 0; index < sizeof protocols / sizeof *protocols; index++) {
+    char options[64], target[32];
+    snprintf(options, sizeof options, "{\"protocol\": \"%s\"%s}", protocols[index], index < 2 ? ", \"chunk_size\": 7000" : "");
+    snprintf(target, sizeof target, "/%s", index < 2 ? protocols[index] : "echo");
+    source self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    start_source(&self, queue, target, options);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, provide, &self) == 0);
+    while (self.ends == 0) nj_queue_poll(queue, 1000);
+    pthread_join(thread, NULL);
+    CHECK(self.end == NJ_OK && self.taken == 20000 && self.waits > 0);
+    nj_uploaded_content content;
+    CHECK(nj_upload_get_content(self.upload, &content) && content.size == 20000);
+    nj_upload_resume_body(self.upload); /* after the end */
+    nj_upload_release(self.upload);
+  }
+  /* A source that never continues is cancelled. */
+  source self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  start_source(&self, queue, "/tus", "{\"protocol\": \"tus\"}");
+  for (int polls = 0; polls < 6000 && self.waits == 0; polls++) nj_queue_poll(queue, 0.01);
+  for (int polls = 0; polls < 5; polls++) nj_queue_poll(queue, 0.01);
+  CHECK(self.waits == 1 && self.ends == 0);
+  nj_upload_cancel(self.upload, false);
+  while (self.ends == 0) nj_queue_poll(queue, 1000);
+  CHECK(self.end == NJ_CANCELLED && self.ends == 1);
+  nj_upload_release(self.upload);
+  nj_upload_resume_body(NULL);
+  nj_queue_free(queue);
+}
+
 static nj_upload *start(nj_queue *queue, const char *target, const char *options, seen *seen) {
   nj_request *request = nj_request_new("POST", target);
   nj_upload *made;
@@ -281,6 +370,7 @@ int main(int count, char **words) {
   continues_after_failures();
   continues_with_a_state();
   sends_streams();
+  a_source_continues_later();
   runs_on_a_queue();
   works_from_several_threads();
   reports_misuse();

@@ -3,7 +3,6 @@
  *   g++ -std=c++17 articles.cpp -o articles $(pkg-config --cflags --libs nightjar) -pthread
  *   articles URL      the demo API: http://127.0.0.1:8080 */
 #include <nightjar.h>
-#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <future>
@@ -11,7 +10,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -42,15 +40,15 @@ class Error : public std::runtime_error {
         kind(nj_error_kind(error)),
         http_status(nj_error_http_status(error)),
         is_retryable(nj_error_is_retryable(error)) {}
-  Error(nj_status kind, const char *message) : std::runtime_error(message), kind(kind) {}
 
   nj_status kind;
   int http_status = 0;
   bool is_retryable = false;
 };
 
-void check(nj_status status, const char *function) {
-  if (status != NJ_OK) throw Error(status, function);
+// Checks a function without an `out_error`, such as a setter.
+void check(bool has_succeeded) {
+  if (!has_succeeded) throw Error(nj_error_last());
 }
 
 [[noreturn]] void fail(nj_error *error) {
@@ -97,17 +95,17 @@ using Source = std::function<size_t(char *buffer, size_t capacity)>;
 class Request {
  public:
   Request(const char *method, const std::string &target) : request_(nj_request_new(method, target.c_str())) {
-    if (!request_) throw Error(NJ_INVALID_REQUEST, "the method or the target is invalid");
+    check(request_ != nullptr);
   }
 
   Request &header(const char *name, const char *value) {
-    check(nj_request_set_header(request_.get(), name, value), "nj_request_set_header");
+    check(nj_request_set_header(request_.get(), name, value) == NJ_OK);
     return *this;
   }
   // The request must outlive its calls, because they read from the source.
   Request &body(Source source) {
     source_ = std::make_unique<Source>(std::move(source));
-    check(nj_request_set_body_stream(request_.get(), -1, read, source_.get()), "nj_request_set_body_stream");
+    check(nj_request_set_body_stream(request_.get(), -1, read, source_.get()) == NJ_OK);
     return *this;
   }
   const nj_request *get() const { return request_.get(); }
@@ -124,33 +122,17 @@ class Request {
   std::unique_ptr<Source> source_;
 };
 
-// A queue and the thread that polls it. All callbacks and futures complete on this thread.
-class Completions {
- public:
-  Completions() : queue_(nj_queue_new()), thread_([this] {
-    while (!is_stopped_) nj_queue_poll(queue_.get(), -1);
-  }) {}
-  ~Completions() {
-    is_stopped_ = true;
-    nj_queue_wake(queue_.get());
-    thread_.join();
-  }
-  Completions(const Completions &) = delete;
-  Completions &operator=(const Completions &) = delete;
-
-  nj_queue *get() const { return queue_.get(); }
-
- private:
-  QueueHandle queue_; // freeing the queue cancels and completes the remaining calls
-  std::atomic<bool> is_stopped_{false};
-  std::thread thread_;
-};
+// Runs the callbacks of the task's queue on this thread until the task has ended.
+void wait(const TaskHandle &task) {
+  nj_error *error = nullptr;
+  if (nj_task_wait(task.get(), NJ_NO_LIMIT, &error) != NJ_OK) fail(error);
+}
 
 class Client {
  public:
   explicit Client(const std::string &base_url) {
     ConfigHandle config(nj_config_new());
-    check(nj_config_set_base_url(config.get(), base_url.c_str()), "nj_config_set_base_url");
+    check(nj_config_set_base_url(config.get(), base_url.c_str()) == NJ_OK);
     nj_error *error = nullptr;
     client_.reset(nj_client_new(config.get(), &error));
     if (!client_) fail(error);
@@ -166,23 +148,27 @@ class Client {
 
   // Returns at once. `done` must not throw.
   using Done = std::function<void(const nj_response *response, const nj_error *error)>;
-  void start(const Request &request, Completions &completions, Done done) {
+  TaskHandle start(const Request &request, const QueueHandle &queue, Done done) {
     auto context = std::make_unique<Done>(std::move(done));
     nj_error *error = nullptr;
-    TaskHandle task(nj_client_start(client_.get(), request.get(), completions.get(), complete, context.get(), &error));
+    TaskHandle task(nj_client_start(client_.get(), request.get(), queue.get(), complete, context.get(), &error));
     if (!task) fail(error);
-    // `complete` is called exactly once and deletes the context, possibly before this line.
+    // `complete` is called exactly once and deletes the context.
     static_cast<void>(context.release());
+    return task;
   }
 
-  std::future<Response> start(const Request &request, Completions &completions) {
+  // Returns at once. `get` of the future waits for the call, and meanwhile runs the callbacks of the queue.
+  std::future<Response> start(const Request &request, const QueueHandle &queue) {
     auto promise = std::make_shared<std::promise<Response>>();
-    std::future<Response> future = promise->get_future();
-    start(request, completions, [promise](const nj_response *response, const nj_error *error) {
+    TaskHandle task = start(request, queue, [promise](const nj_response *response, const nj_error *error) {
       if (response) promise->set_value(Response(nj_response_retain(response)));
       else promise->set_exception(std::make_exception_ptr(Error(error)));
     });
-    return future;
+    return std::async(std::launch::deferred, [task = std::move(task), promise] {
+      wait(task);
+      return promise->get_future().get();
+    });
   }
 
  private:
@@ -195,7 +181,7 @@ class Client {
 };
 
 void run(const std::string &url) {
-  Completions completions;
+  QueueHandle queue(nj_queue_new()); // freeing the queue cancels and completes the remaining calls
   Client client(url);
 
   Response article = client.send(Request("GET", "/v1/articles/1").header("Accept", "application/json"));
@@ -212,17 +198,17 @@ void run(const std::string &url) {
 
   std::vector<std::future<Response>> futures;
   for (int id = 2; id <= 4; id++) {
-    futures.push_back(client.start(Request("GET", "/v1/articles/" + std::to_string(id)), completions));
+    futures.push_back(client.start(Request("GET", "/v1/articles/" + std::to_string(id)), queue));
   }
   for (auto &future : futures) {
     std::printf("article %lld in a future\n", static_cast<long long>(future.get().integer_at("/id")));
   }
 
-  std::promise<int> status;
-  client.start(Request("GET", "/v1/articles/5"), completions, [&status](const nj_response *response, const nj_error *) {
-    status.set_value(nj_response_status(response));
-  });
-  std::printf("%d in a callback\n", status.get_future().get());
+  int status = 0;
+  wait(client.start(Request("GET", "/v1/articles/5"), queue, [&status](const nj_response *response, const nj_error *) {
+    status = nj_response_status(response);
+  }));
+  std::printf("%d in a callback\n", status);
 
   int line = 0;
   Request upload("POST", "/echo");
@@ -230,7 +216,7 @@ void run(const std::string &url) {
     if (line == 100) return 0;
     return static_cast<size_t>(std::snprintf(buffer, capacity, "line %d\n", ++line));
   });
-  Response echo = client.start(upload, completions).get();
+  Response echo = client.start(upload, queue).get();
   std::printf("%d lines sent, %lld bytes received\n", line, static_cast<long long>(echo.integer_at("/body_bytes")));
 }
 

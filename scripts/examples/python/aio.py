@@ -7,7 +7,7 @@ import asyncio
 import ctypes
 import sys
 
-from nightjar import Done, NightjarError, body, lib, raise_owned
+from nightjar import Done, Drained, NightjarError, body, lib, raise_last, raise_owned
 
 
 class Client:
@@ -16,12 +16,15 @@ class Client:
     def __init__(self, base_url):
         self.loop = asyncio.get_running_loop()
         self.pending = {}
-        self.queue = lib.nj_queue_new()
-        config = lib.nj_config_new()
-        lib.nj_config_set_base_url(config, base_url.encode())
         error = ctypes.c_void_p()
-        self.client = lib.nj_client_new(config, ctypes.byref(error)) or raise_owned(error)
-        lib.nj_config_free(config)
+        config = lib.nj_config_new()
+        try:
+            if lib.nj_config_set_base_url(config, base_url.encode()) != 0:
+                raise_last()
+            self.client = lib.nj_client_new(config, ctypes.byref(error)) or raise_owned(error)
+        finally:
+            lib.nj_config_free(config)
+        self.queue = lib.nj_queue_new()
         self.done = Done(self._done)  # kept alive while calls run
         self.loop.add_reader(lib.nj_queue_fd(self.queue), lib.nj_queue_poll, self.queue, 0.0)
 
@@ -35,11 +38,11 @@ class Client:
             future.set_exception(NightjarError(error))
 
     async def get(self, path):
+        request = lib.nj_request_new(b"GET", path.encode()) or raise_last()
         future = self.loop.create_future()
         key = id(future)
         self.pending[key] = future
         error = ctypes.c_void_p()
-        request = lib.nj_request_new(b"GET", path.encode())
         task = lib.nj_client_start(self.client, request, self.queue, self.done, key, ctypes.byref(error))
         lib.nj_request_free(request)
         if not task:
@@ -53,7 +56,14 @@ class Client:
         finally:
             lib.nj_task_release(task)
 
-    def close(self):
+    async def close(self):
+        """Waits until the calls in flight have ended, at most 30 seconds. New calls fail."""
+        drained = self.loop.create_future()
+        error = ctypes.c_void_p()
+        self.drained = Drained(lambda *_: drained.done() or drained.set_result(None))  # kept alive while the drain runs
+        task = lib.nj_client_start_drain(self.client, 30.0, self.queue, self.drained, None, ctypes.byref(error))
+        lib.nj_task_release(task or raise_owned(error))
+        await drained
         self.loop.remove_reader(lib.nj_queue_fd(self.queue))
         lib.nj_client_free(self.client)
         lib.nj_queue_free(self.queue)
@@ -65,7 +75,7 @@ async def main(base_url, paths):
         for status, content in await asyncio.gather(*(client.get(path) for path in paths)):
             print(status, len(content), "bytes")
     finally:
-        client.close()
+        await client.close()
 
 
 asyncio.run(main(sys.argv[1], sys.argv[2:]))

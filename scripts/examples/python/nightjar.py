@@ -6,6 +6,7 @@ import os
 lib = ctypes.CDLL(os.environ.get("NIGHTJAR_LIBRARY", "libnightjar.so.0"))
 
 Done = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+Drained = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 Observer = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 _handle, _text, _out = ctypes.c_void_p, ctypes.c_char_p, ctypes.POINTER(ctypes.c_void_p)
@@ -17,6 +18,7 @@ _signatures = {
     "nj_client_free": (None, [_handle]),
     "nj_client_send": (_handle, [_handle, _handle, _out]),
     "nj_client_start": (_handle, [_handle, _handle, _handle, Done, _handle, _out]),
+    "nj_client_start_drain": (_handle, [_handle, ctypes.c_double, _handle, Drained, _handle, _out]),
     "nj_request_new": (_handle, [_text, _text]),
     "nj_request_free": (None, [_handle]),
     "nj_request_add_query": (ctypes.c_int, [_handle, _text, _text]),
@@ -24,6 +26,7 @@ _signatures = {
     "nj_response_header": (_text, [_handle, _text]),
     "nj_response_body": (_handle, [_handle, ctypes.POINTER(ctypes.c_size_t)]),
     "nj_response_release": (None, [_handle]),
+    "nj_error_last": (_handle, []),
     "nj_error_kind": (ctypes.c_int, [_handle]),
     "nj_error_message": (_text, [_handle]),
     "nj_error_release": (None, [_handle]),
@@ -78,6 +81,11 @@ def raise_owned(error):
         raise NightjarError(error)
     finally:
         lib.nj_error_release(error)
+
+
+def raise_last():
+    """Raises the error of the function without an out_error parameter, such as a setter, that has just failed."""
+    raise NightjarError(lib.nj_error_last())
 
 
 def body(response):

@@ -25,6 +25,7 @@ mod ffi {
     extern "C" {
         pub fn nj_status_name(status: c_int) -> *const c_char;
 
+        pub fn nj_error_last() -> *const Error;
         pub fn nj_error_retain(error: *const Error) -> *mut Error;
         pub fn nj_error_release(error: *mut Error);
         pub fn nj_error_kind(error: *const Error) -> c_int;
@@ -45,7 +46,7 @@ mod ffi {
 
         pub fn nj_queue_new() -> *mut Queue;
         pub fn nj_queue_free(queue: *mut Queue);
-        pub fn nj_queue_poll(queue: *mut Queue, timeout: f64) -> usize;
+        pub fn nj_task_wait(task: *mut Task, seconds: f64, error: *mut *mut Error) -> c_int;
         pub fn nj_task_release(task: *mut Task);
 
         pub fn nj_request_new(method: *const c_char, target: *const c_char) -> *mut Request;
@@ -69,9 +70,16 @@ unsafe fn text<'a>(pointer: *const c_char) -> &'a str {
 
 /// The reason of a failure.
 enum Error {
-    /// An argument contains NUL, or is rejected by the library.
+    /// An argument contains NUL.
     InvalidArgument(&'static str),
     Call(CallError),
+}
+
+impl Error {
+    /// The error of the function without an `out_error` that has just failed.
+    fn last() -> Error {
+        Error::Call(CallError(unsafe { ffi::nj_error_retain(ffi::nj_error_last()) }))
+    }
 }
 
 /// Owns an `nj_error`, which is immutable.
@@ -114,15 +122,12 @@ impl Client {
         unsafe {
             let config = ffi::nj_config_new();
             let mut error = ptr::null_mut();
-            let mut client = ptr::null_mut();
-            let is_valid = ffi::nj_config_set_base_url(config, base_url.as_ptr()) == 0;
-            if is_valid {
-                client = ffi::nj_client_new(config, &mut error);
+            if ffi::nj_config_set_base_url(config, base_url.as_ptr()) != 0 {
+                ffi::nj_config_free(config);
+                return Err(Error::last());
             }
+            let client = ffi::nj_client_new(config, &mut error);
             ffi::nj_config_free(config);
-            if !is_valid {
-                return Err(Error::InvalidArgument("the base URL"));
-            }
             if client.is_null() { Err(Error::Call(CallError(error))) } else { Ok(Client(client)) }
         }
     }
@@ -147,7 +152,7 @@ impl Request {
     fn get(target: &str) -> Result<Request, Error> {
         let target = c_text(target, "the target")?;
         let request = unsafe { ffi::nj_request_new(b"GET\0".as_ptr().cast(), target.as_ptr()) };
-        if request.is_null() { Err(Error::InvalidArgument("the target")) } else { Ok(Request(request)) }
+        if request.is_null() { Err(Error::last()) } else { Ok(Request(request)) }
     }
 }
 
@@ -197,10 +202,10 @@ impl Queue {
         Queue(unsafe { ffi::nj_queue_new() })
     }
 
-    /// Starts a call. `done` runs exactly once: in `poll`, or when the queue is dropped.
+    /// Starts a call. `done` runs exactly once: in `wait` of a task, or when the queue is dropped.
     fn start(
         &self, client: &Client, request: &Request, done: impl FnOnce(Result<Response, Error>) + 'static,
-    ) -> Result<(), Error> {
+    ) -> Result<Task, Error> {
         let done: *mut Completion = Box::into_raw(Box::new(Box::new(done)));
         let mut error = ptr::null_mut();
         unsafe {
@@ -209,20 +214,32 @@ impl Queue {
                 drop(Box::from_raw(done));
                 return Err(Error::Call(CallError(error)));
             }
-            ffi::nj_task_release(task); // does not cancel the call
+            Ok(Task(task))
         }
-        Ok(())
-    }
-
-    /// Runs the completions that are due. Waits for the first one.
-    fn poll(&self) {
-        unsafe { ffi::nj_queue_poll(self.0, -1.0) };
     }
 }
 
 impl Drop for Queue {
     fn drop(&mut self) {
         unsafe { ffi::nj_queue_free(self.0) }
+    }
+}
+
+/// A call on a queue. Dropping the task does not cancel the call.
+struct Task(*mut ffi::Task);
+
+impl Task {
+    /// Runs the completions of the queue until that of this task has run.
+    fn wait(&self) -> Result<(), Error> {
+        let mut error = ptr::null_mut();
+        let is_done = unsafe { ffi::nj_task_wait(self.0, 0.0, &mut error) } == 0; // 0: no limit
+        if is_done { Ok(()) } else { Err(Error::Call(CallError(error))) }
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        unsafe { ffi::nj_task_release(self.0) }
     }
 }
 
@@ -255,19 +272,19 @@ fn run(url: &str) -> Result<(), Error> {
     }
 
     let queue = Queue::new();
-    let results = Rc::new(RefCell::new(Vec::new()));
+    let mut calls = Vec::new();
     for id in 2..=5 {
-        let results = Rc::clone(&results);
         let request = Request::get(&format!("/v1/articles/{}", id))?;
-        queue.start(&client, &request, move |result| results.borrow_mut().push((id, result)))?;
+        let result = Rc::new(RefCell::new(None));
+        let place = Rc::clone(&result);
+        let task = queue.start(&client, &request, move |done| *place.borrow_mut() = Some(done))?;
+        calls.push((id, task, result));
     }
-    while results.borrow().len() < 4 {
-        queue.poll();
-    }
-    let mut results = results.borrow_mut();
-    results.sort_by_key(|(id, _)| *id);
-    for (id, result) in results.drain(..) {
-        println!("article {}: {}", id, result?.status());
+    for (id, task, result) in calls {
+        task.wait()?;
+        if let Some(done) = result.take() {
+            println!("article {}: {}", id, done?.status());
+        }
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ import ctypes
 import json
 import sys
 
-from nightjar import lib, raise_owned
+from nightjar import lib, raise_last, raise_owned
 from nightjar_asyncio import Queue, changes
 
 
@@ -34,9 +34,10 @@ async def main(base_url, path):
     error = ctypes.c_void_p()
     options = b'{"tags": ["articles"]}'
     config = lib.nj_config_new()
-    lib.nj_config_set_base_url(config, base_url.encode())
+    if lib.nj_config_set_base_url(config, base_url.encode()) != 0:
+        raise_last()
     client = lib.nj_client_new(config, ctypes.byref(error)) or raise_owned(error)
-    request = lib.nj_request_new(b"GET", path.encode())
+    request = lib.nj_request_new(b"GET", path.encode()) or raise_last()
     with Queue() as queue:
         article = lib.nj_resource_new(client, request, options, len(options), queue.handle, ctypes.byref(error))
         try:

@@ -49,7 +49,10 @@ int main(int argc, char **argv) {
   }
   nj_config *config = nj_config_new();
   nj_config_set_base_url(config, argv[1]);
-  nj_client *client = nj_client_new(config, NULL);
+  nj_error *err = NULL;
+  nj_client *client = nj_client_new(config, &err);
+  if (!client) fprintf(stderr, "%s\n", nj_error_message(err));
+  nj_error_release(err);
   nj_queue *queue = nj_queue_new();
   nj_request *req = nj_request_new("GET", argv[2]);
   struct program program = {.article = nj_resource_new(client, req, NULL, 0, queue, NULL)};
