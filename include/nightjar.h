@@ -1152,6 +1152,11 @@ NJ_API nj_status nj_config_set_interface(nj_config *config, const char *name);
  * "documentation", "reserved" (all others that are not global unicast addresses), and "non_public" for all of these. An
  * IPv4 address in an IPv6 address (IPv4-mapped, NAT64, 6to4 and others) is also checked.
  *
+ * nj_error_explain and nj_response_explain name the denied addresses of a new connection and the reasons: the decision
+ * "addresses_denied" of nj_error_explain_json has "host", "by" ("address_filter", or "on_addresses" for
+ * nj_config_set_on_addresses), "candidates" (a number) and "denied", an array of at most 64 objects with "address" and,
+ * for the address filter, "because" (a class or a network).
+ *
  * The filter does not apply to the address of a proxy. A proxy of the type socks5 receives allowed addresses. The other
  * proxies resolve names themselves, so requests to names through them fail with NJ_INVALID_REQUEST, unless
  * `allow_proxies` is true. Requests to unix sockets fail with NJ_INVALID_REQUEST. nj_client_new fails with

@@ -23,6 +23,7 @@ public func njl_client_new(
             }
             try configuration.attach(engine.callbacks, of: listener)
             if listener.reports_pins { configuration.reportPinMismatches(to: engine, listener.number) }
+            if listener.observes_steps { configuration.reportSteps(to: engine, listener.number) }
             if listener.decides_challenges {
                 configuration.decideChallenges(by: engine.callbacks, listener.number)
             }

@@ -242,7 +242,7 @@ final class Future: @unchecked Sendable {
         case NJL_PEER: response?.timing.connection?.peer
         case NJL_TLS: (response?.tls ?? error?.tls)?.jsonText
         case NJL_CONNECTION_SUMMARY: response?.timing.connectionSummary
-        case NJL_DECISIONS: Future.json(response?.decisions ?? error?.decisions ?? [])
+        case NJL_DECISIONS: Future.json((response?.decisions ?? error?.decisions ?? []).filter(isVisible))
         case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
         case NJL_PROMPT_URL: prompt.flatMap { if case .browser(let url) = $0 { url } else { nil } }
         case NJL_PROMPT_CODE: prompt.flatMap { if case .device(let code, _, _) = $0 { code } else { nil } }
@@ -272,6 +272,11 @@ final class Future: @unchecked Sendable {
         }
         request.headers = headers
         return CurlCommand(request, showsSecrets: false).text
+    }
+
+    /// A sandboxed script does not see addresses that the host's client denies.
+    private func isVisible(_ decision: Decision) -> Bool {
+        if case .addressesDenied = decision.what { view == nil } else { true }
     }
 
     private static func json(_ decisions: [Decision]) -> String? {

@@ -4,8 +4,8 @@ import NightjarHandles
 import NightjarTesting
 import Synchronization
 
-// The logins of clients whose tokens come from the script, the notifications about required logins and pin mismatches,
-// and the queue of all decision requests.
+// The logins of clients whose tokens come from the script, the notifications about required logins, pin mismatches and steps
+// of calls, and the queue of all decision requests.
 
 /// Passes decision requests and notifications from the clients' loops to the thread of one Lua state.
 final class ScriptCallbacks: Sendable {
@@ -34,6 +34,8 @@ final class ScriptCallback: Sendable {
     let hooked: (any HookDecision)?
     /// The report of a pin mismatch or the challenge as JSON.
     let report: String?
+    /// The steps that wait for the observer of the client.
+    let steps: StepInbox?
     /// The number of the function to call, from 1, among the functions of the mock or the token functions of the
     /// client.
     let function: Int
@@ -47,6 +49,7 @@ final class ScriptCallback: Sendable {
         challenge = nil
         hooked = nil
         report = nil
+        steps = nil
     }
 
     init(_ client: Int64, report: String) {
@@ -56,6 +59,18 @@ final class ScriptCallback: Sendable {
         mocked = nil
         challenge = nil
         hooked = nil
+        steps = nil
+        function = 0
+    }
+
+    init(_ client: Int64, steps: StepInbox) {
+        self.client = client
+        self.steps = steps
+        token = nil
+        mocked = nil
+        challenge = nil
+        hooked = nil
+        report = nil
         function = 0
     }
 
@@ -66,6 +81,7 @@ final class ScriptCallback: Sendable {
         token = nil
         mocked = nil
         hooked = nil
+        steps = nil
         function = 0
     }
 
@@ -73,6 +89,7 @@ final class ScriptCallback: Sendable {
         self.client = client
         self.hooked = hooked
         report = nil
+        steps = nil
         token = nil
         mocked = nil
         challenge = nil
@@ -86,12 +103,14 @@ final class ScriptCallback: Sendable {
         challenge = nil
         hooked = nil
         report = nil
+        steps = nil
         function = mocked.responder
     }
 
     deinit {
         // A challenge without a response uses the default.
         guard challenge == nil else { return }
+        if let steps { return steps.stop() }
         if let hooked { return fail("the function \(hooked.name) was stopped before it returned") }
         fail(
             mocked == nil
@@ -104,6 +123,7 @@ final class ScriptCallback: Sendable {
         if challenge != nil { return NJL_CHALLENGE }
         if let hooked { return hooked.kind }
         if report != nil { return NJL_PIN_MISMATCH }
+        if steps != nil { return NJL_STEPS }
         guard let token else { return NJL_LOGIN_REQUIRED }
         return token.wasRejected ? NJL_TOKEN_REJECTED : NJL_TOKEN_NEEDED
     }

@@ -65,6 +65,33 @@ import Testing
         #expect(peer.clientAddresses.count == 1)
     }
 
+    private func denied(_ decisions: [Decision]) -> [String] {
+        decisions.compactMap { decision in
+            guard case .addressesDenied(let denied) = decision.what else { return nil }
+            let entries = denied.entries.map { "\($0.address) \($0.reason ?? "")" }
+            return "\(denied.host) \(denied.count)/\(denied.candidateCount) \(entries.joined(separator: ", "))"
+        }
+    }
+
+    @Test func deniedAddressesAreExplained() throws {
+        let peer = try ScriptedPeer([[.untilClosed([.expectRequest, .respond(body: "reached")])]], repeatsLast: true)
+        let port = peer.port
+        let client = try client(AddressFilter(allowing: ["127.0.0.1"])) {
+            $0.transport.resolve = try ResolveEntries([
+                "inner.test:\(port):10.0.0.1,127.0.0.2", "mixed.test:\(port):127.0.0.2,127.0.0.1",
+            ])
+        }
+        let error = try failure(client, Request(.get, "http://inner.test:\(port)/"))
+        #expect(denied(error.decisions) == ["inner.test 2/2 10.0.0.1 private, 127.0.0.2 loopback"])
+        #expect(!error.message.contains("10.0.0.1"))
+        let response = try client.sendBlocking(Request(.get, "http://mixed.test:\(port)/"))
+        #expect(denied(response.decisions) == ["mixed.test 1/2 127.0.0.2 loopback"])
+        let again = try client.sendBlocking(Request(.get, "http://mixed.test:\(port)/"))
+        #expect(denied(again.decisions) == [])
+        let literal = try failure(client, Request(.get, "http://10.0.0.9:\(port)/"))
+        #expect(denied(literal.decisions) == ["10.0.0.9 1/1 10.0.0.9 private"])
+    }
+
     @Test func redirectsAreChecked() throws {
         let inner = try ScriptedPeer([[]], repeatsLast: true)
         let peer = try ScriptedPeer([
@@ -129,6 +156,8 @@ import Testing
         let client = try proxied("socks5", proxy, .publicOnly)
         try expectRejection(client, "http://inner.test/", "private")
         try expectRejection(client, "http://10.0.0.1/", "private")
+        let error = try failure(client, Request(.get, "http://inner.test/"))
+        #expect(denied(error.decisions) == ["inner.test 1/1 10.0.0.1 private"])
         #expect(proxy.socketCount == 0)
         _ = try? client.sendBlocking(Request(.get, "http://outer.test/"))
         #expect(proxy.received(0).suffix(6) == [8, 8, 8, 8, 0, 80])

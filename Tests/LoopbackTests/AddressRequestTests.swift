@@ -239,6 +239,30 @@ import class Foundation.Thread
         #expect(filter.requests.count == 1)
     }
 
+    @Test func deniedAddressesAreExplained() throws {
+        let peer = try server()
+        let filter = Record { request in
+            if request.host == "127.0.0.3" { try request.fail("not today") }
+            try? request.respond(request.addresses.filter { $0.description == "127.0.0.1" })
+            return true
+        }
+        let api = try client(resolver: try record("10.0.0.1", "127.0.0.2", "127.0.0.1"), filter: filter) {
+            $0.transport.addressFilter = try AddressFilter(denying: ["private"])
+        }
+        let response = try api.sendBlocking(get(peer))
+        #expect(response.decisions.map(\.name) == ["addresses_denied", "addresses_denied"])
+        let texts = response.decisions.map(\.description)
+        let byRules = "address_filter denied 1 of 3 addresses of api.test: 10.0.0.1 (private)"
+        #expect(texts.first?.hasSuffix(byRules) == true)
+        #expect(texts.last?.hasSuffix("on_addresses denied 1 of 2 addresses of api.test: 127.0.0.2") == true)
+        for host in ["127.0.0.2", "127.0.0.3"] {
+            let error = try failure(api, get(peer, host))
+            #expect(error.decisions.count == 1)
+            let text = error.decisions.first?.description
+            #expect(text?.hasSuffix("on_addresses denied 1 of 1 addresses of \(host): \(host)") == true)
+        }
+    }
+
     @Test func addressOfAnotherHostIsNotAccepted() throws {
         let peer = try server()
         let filter = Record { request in

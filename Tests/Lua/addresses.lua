@@ -63,6 +63,26 @@ test("address_filter denies addresses after names are resolved", function(t)
     .. '"10.0.0.0/8"', client, { address_filter = { deny = { "loop" } } })
 end)
 
+test("explain names the denied addresses", function(t)
+  local entry = "mixed.test:" .. port .. ":10.0.0.1,127.0.0.1"
+  local api <close> = client { address_filter = { allow = { "127.0.0.1" } }, resolve = { entry } }
+  local res = api:get("http://mixed.test:" .. port .. "/echo")
+  local decisions = res:explain()
+  t:equal(#decisions, 1)
+  local one = decisions[1]
+  t:equal({ one.decision, one.host, one.by, one.candidates }, { "addresses_denied", "mixed.test", "address_filter", 2 })
+  t:equal(one.denied, { { address = "10.0.0.1", because = "private" } })
+  t:matches(one.text, "address_filter denied 1 of 2 addresses of mixed.test: 10%.0%.0%.1 %(private%)$")
+  t:equal(#api:get("http://mixed.test:" .. port .. "/echo"):explain(), 0, "a reused connection needs no decision")
+  local public <close> = client { address_filter = "public" }
+  local _, err = nightjar.try(public.get, public, ("http://127.0.0.1:%s/echo"):format(port))
+  t:equal(err:explain()[1].denied, { { address = "127.0.0.1", because = "loopback" } })
+  _, err = nightjar.try(public.get, public, ("http://localhost:%s/echo"):format(port))
+  t:equal(#err:explain(), 1)
+  t:equal(err:explain()[1].host, "localhost")
+  t:equal(err:explain()[1].candidates, #err:explain()[1].denied)
+end)
+
 test("https_only rejects http and ws URLs", function(t)
   local api <close> = client { base_url = "http://127.0.0.1:" .. port, https_only = true }
   local kind, message = refused(api, "/echo")

@@ -640,6 +640,18 @@ import Testing
         local _, wrong = pcall(api.set_pinning, api, "no")
         local _, few = pcall(nightjar.client, {tls = {pins = {["api.test"] = {one}}}})
         """,
+        // Observers.
+        """
+        local seen = {}
+        local api <close> = nightjar.client {base_url = "http://api.test", retry = {attempts = 2, base = 0.0001}, cache = true,
+            observer = function(step) seen[#seen + 1] = step.step .. step.call_id if #seen == 2 then error("x") end end, mock = {
+            {path = "/a", response = {headers = {["Cache-Control"] = "max-age=60"}, body = "a"}}, {response = 503}}}
+        assert(api:get("/a").body == api:get("/a").body)
+        local _, err = pcall(api.get, api, "/b", {query = {token = "x"}})
+        local slow <close> = nightjar.client {base_url = "http://api.test", mock = {{response = 200}},
+            observer = function() nightjar.sleep(0) end}
+        slow:get "/"
+        """,
         // Challenges.
         """
         local function client(f)

@@ -1,5 +1,6 @@
 import Nightjar
 import NightjarDemo
+import NightjarHTTP
 import NightjarTesting
 import Testing
 
@@ -86,6 +87,22 @@ import Testing
             }
         }
         #expect(try failure(of: source, client) == nil)
+    }
+
+    /// A script that chooses a path must not learn the addresses in the network of the host.
+    @Test func scriptsDoNotSeeDeniedAddresses() throws {
+        let client = try client("", base: "http://inner.test:1") {
+            $0.mock = nil
+            $0.transport.proxy.source = .off
+            $0.transport.resolve = try ResolveEntries(["inner.test:1:10.0.0.1"])
+            $0.transport.addressFilter = .publicOnly
+        }
+        let source = """
+            local _, err = nightjar.try(api.get, api, '/') assert(err.kind == 'invalid_request', err.kind)
+            assert(#err:explain() == %d) local shown = tostring(err):find('10.0.0.1', 1, true) assert(not shown)
+            """
+        #expect(try failure(of: source.replacing("%d", with: "0"), client) == nil)
+        #expect(try failure(of: source.replacing("%d", with: "1"), client, sandboxed: false) == nil)
     }
 
     // MARK: State

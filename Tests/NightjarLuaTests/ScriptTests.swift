@@ -327,6 +327,10 @@ import Testing
         #expect(
             try failure(of: logs, sandboxed: true, client: client)?.contains(
                 "a sandboxed script has only the host's client") == true)
+        let observes = "require 'nightjar'.client { observer = function() end }"
+        #expect(
+            try failure(of: observes, sandboxed: true, client: client)?.contains(
+                "a sandboxed script has only the host's client") == true)
         #expect(
             try failure(of: "require 'socket'", sandboxed: true)?.contains(
                 "module 'socket' is not available in a sandbox") == true)

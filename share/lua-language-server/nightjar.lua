@@ -929,6 +929,7 @@ function client:close() end
 ---@field on_challenge fun(challenge: nightjar.challenge): table|false|nil, string? Decides a challenge of a server. Returns { user =, password = } for "http", a table of nightjar.client_certificate_options for "client_certificate", nil for the default, or false and a message to fail the waiting calls. Default: none.
 ---@field on_request fun(request: nightjar.prepared_request): table<string, string|integer|false>|false|nil, string? Called before the request of each call is sent, also of streams, pages and transfers, but not for token requests. Returns headers to set (false removes a header), nil, or false and a message to fail the call. Retries and redirects to the same origin send the same headers. Default: none.
 ---@field on_store fun(response: { call_id: integer, method: string, url: string, status: integer, headers: table }): boolean? Called before the cache stores a response. Returns false if the response must not be stored; older entries for the request are then removed. After an error, the response is not stored either. Default: none.
+---@field observer? fun(step: nightjar.observation) Called with each step of the client's calls, in order, while the script waits. At most 4,096 steps wait: further steps replace the oldest ones, and the ends of calls are dropped last. An error of the function becomes a warning. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.
 ---@field network? string|nightjar.network_options A network profile: 3g, edge, lossy, offline. Default: none.
 ---@field before? fun(request: table) Called before each call, but not before cache:get and cache:put. It may change the request. Default: none.
@@ -1360,6 +1361,24 @@ function response:close() end
 ---@field expected? string[] The pins of the options.
 ---@field served? string[] The pins of the verified chain: the server's first, the trusted authority's last.
 ---@field enforced? boolean Whether the connection was closed. false: the mismatch was only reported.
+
+---A step of a call, for observer. Contains no secrets. Only step, call_id, time, attempt and dropped are in each step.
+---@class nightjar.observation
+---@field step? "started"|"resolved"|"connected"|"secured"|"sent"|"first_byte"|"redirected"|"retried"|"cache_hit"|"ended" The step. started is the first step of a call, and ended is the last one. Further steps may be added.
+---@field call_id? integer The number of the call, as call_id of its response or error.
+---@field time? number Seconds since the start of the call.
+---@field attempt? integer How many requests the call had started to send, including redirects and retries.
+---@field dropped? integer The number of steps that were dropped before this one, because the observer was too slow.
+---@field method string? The method, of started.
+---@field url string? The URL of started, or the new URL of redirected, without user info and with secrets in its query masked.
+---@field host string? The host of resolved: the server or a proxy.
+---@field address string? The address and the port of connected and sent, or the path of a Unix socket. nil for a mock.
+---@field http_version string? The version of HTTP of sent: "1.1" or "2". nil for a mock.
+---@field reused boolean? Whether the request of sent uses a connection that another exchange has used.
+---@field duration number? Seconds: the duration of resolved, connected and secured, the wait of retried before the next attempt, or the age of the entry of cache_hit.
+---@field status integer? The status of first_byte, redirected, and ended if there was a response.
+---@field source string? Where the response of cache_hit, or of ended without an error, came from, as source of a response.
+---@field error string? The kind of the error of retried, or of ended for a failed call, as kind of an error.
 
 ---A request that is about to be sent, for on_request. Contains secrets.
 ---@class nightjar.prepared_request

@@ -41,9 +41,9 @@ int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
 /* client_options.c */
-/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the options log, before, after, mock and
- * on_challenge, and writes infinite timeouts as 0, because JSON has neither functions nor infinity. Replaces the options at index 1 by a
- * copy. */
+/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the options that may contain functions, such as log and
+ * mock, and writes infinite timeouts as 0, because JSON has neither functions nor infinity. Replaces the options at index 1
+ * by a copy. */
 void njl_encode_client_options(lua_State *L) NJL_YIELDS;
 
 /* login.c, login_options.c */
@@ -64,6 +64,11 @@ void njl_read_pinning(lua_State *L, int options, int client, njl_listener *liste
 /* Replaces the client on top of the stack by its function for pin mismatches and the report of the notification. */
 void njl_push_pin_report(lua_State *L, njl_callback *callback) NJL_RAISES;
 int njl_set_pinning(lua_State *L) NJL_RAISES;
+
+/* observer.c */
+/* Replaces the client on top of the stack by a function that passes the waiting steps to the observer. Pushes the argument of
+ * the function and returns the number of arguments. */
+int njl_push_observer_call(lua_State *L);
 
 /* callback_task.c */
 /* Responds to a decision request with the results of a Lua function. */
@@ -279,7 +284,8 @@ enum {
   NJL_CLIENT_CHALLENGE,
   NJL_CLIENT_REQUEST,
   NJL_CLIENT_STORE,
-  NJL_CLIENT_VALUES = NJL_CLIENT_STORE
+  NJL_CLIENT_OBSERVER,
+  NJL_CLIENT_VALUES = NJL_CLIENT_OBSERVER
 };
 /* Moves the function in the option `name` of the table at `options` into the client. Returns false if there is none. */
 bool njl_read_function(lua_State *L, int options, int client, const char *name, int slot) NJL_RAISES;

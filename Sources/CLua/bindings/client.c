@@ -122,10 +122,11 @@ int njl_client_open(lua_State *L) {
     njl_read_login(L, 1, 2, &listener);
     njl_read_pinning(L, 1, 2, &listener);
     njl_read_decisions(L, 1, 2, &listener);
+    listener.observes_steps = njl_read_function(L, 1, 2, "observer", NJL_CLIENT_OBSERVER);
   }
   take_mock(L, host, &listener);
   if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins || listener.reports_pins ||
-      listener.decides_challenges || listener.decides_requests || listener.decides_storing) {
+      listener.observes_steps || listener.decides_challenges || listener.decides_requests || listener.decides_storing) {
     listener.number = njl_number(L, host, 2);
   }
   njl_encode_client_options(L);

@@ -1,5 +1,5 @@
 /* login.c - a client's tokens: token functions and on_login_required functions of the script, set_token, log_out and
- * log_in. Also runs the functions of mocks, and on_pin_mismatch, on_challenge, on_request and on_store functions.
+ * log_in. Also runs the functions of mocks, observers, and on_pin_mismatch, on_challenge, on_request and on_store functions.
  *
  * Each of these functions runs in a child of the root task. Several calls may wait for the same token: cancelling one
  * of these calls must not cancel the token function for the others. */
@@ -87,10 +87,11 @@ static int begin(lua_State *L) {
   arrival *arrival = lua_touserdata(L, 1);
   if (!njl_push_numbered(L, arrival->client)) return 0; /* The client or mock was collected, so the request fails. */
   if (arrival->kind == NJL_MOCK_REQUEST || arrival->kind == NJL_CHALLENGE || arrival->kind == NJL_CALL_REQUEST ||
-      arrival->kind == NJL_STORE) {
+      arrival->kind == NJL_STORE || arrival->kind == NJL_STEPS) {
     int arguments = arrival->kind == NJL_CHALLENGE      ? njl_push_challenge_call(L, arrival->handle)
                     : arrival->kind == NJL_CALL_REQUEST ? njl_push_request_call(L, arrival->handle)
                     : arrival->kind == NJL_STORE        ? njl_push_store_call(L, arrival->handle)
+                    : arrival->kind == NJL_STEPS        ? njl_push_observer_call(L)
                                                         : njl_mock_push_call(L, arrival->handle);
     arrival->task = njl_task_spawn(L, njl_host_open(L), arguments);
     arrival->task->is_observed = true;

@@ -5,14 +5,15 @@
 #include "njl_types.h"
 
 /* A decision request of a client to its script: for a token, a mock's response, the decision of a challenge, the
- * headers of a request, or whether a response is stored. Also the notifications that a login
- * is required and that a certificate chain has no pinned key. */
+ * headers of a request, or whether a response is stored. Also the notifications that a login is required, that a
+ * certificate chain has no pinned key, and that steps of calls wait for their observer. */
 typedef struct njl_callback njl_callback;
 typedef enum njl_callback_kind {
   NJL_TOKEN_NEEDED,
   NJL_TOKEN_REJECTED, /* a new token is needed because the server rejected the last token */
   NJL_LOGIN_REQUIRED, /* a notification; needs no response */
   NJL_PIN_MISMATCH,   /* a notification; njl_callback_request returns the report */
+  NJL_STEPS,          /* a notification; njl_callback_take_step returns the steps */
   NJL_CHALLENGE,      /* njl_callback_decide responds */
   NJL_CALL_REQUEST,   /* njl_callback_decide responds */
   NJL_STORE,          /* njl_callback_decide responds */
@@ -36,6 +37,9 @@ int64_t njl_callback_function(const njl_callback *callback);
 /* Returns the request of NJL_MOCK_REQUEST or NJL_CALL_REQUEST, the report of NJL_PIN_MISMATCH, the challenge of
  * NJL_CHALLENGE or the response of NJL_STORE, a JSON object. */
 njl_text *njl_callback_request(const njl_callback *callback);
+/* Returns the oldest step that waits for the observer, a JSON object owned by the caller. Returns NULL if no step waits;
+ * the next step then leads to another notification. The same holds after the release of the notification. */
+njl_text *njl_callback_take_step(njl_callback *callback);
 typedef enum njl_choice { NJL_CHOOSE_DEFAULT, NJL_CHOOSE_TABLE, NJL_CHOOSE_CANCEL } njl_choice;
 /* Responds to NJL_CHALLENGE, NJL_CALL_REQUEST or NJL_STORE. `text` is the credentials or the headers as a JSON object,
  * or the message of a cancellation, whose data is NULL if there is none. The waiting calls fail if the credentials or

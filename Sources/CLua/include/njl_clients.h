@@ -16,6 +16,7 @@ typedef struct njl_listener {
   size_t provided_count;
   bool reports_logins;  /* receives a notification when an interactive login is required */
   bool reports_pins;    /* receives a notification for each certificate chain without a pinned key */
+  bool observes_steps;  /* receives notifications about the steps of calls */
   bool decides_challenges; /* receives a decision request for each challenge */
   bool decides_requests;   /* receives a decision request for the request of each call */
   bool decides_storing;    /* receives a decision request for each response that the cache could store */

@@ -22,6 +22,12 @@ extension Call: ExchangeReceiver {
 
     func exchangeConnecting(_ step: ConnectionRecord.Step) { report(.init(step)) }
 
+    func exchangeDenied(_ addresses: AddressFilter.Denied) {
+        // Several connections may be opened for one attempt.
+        let decision = Decision.Kind.addressesDenied(addresses)
+        if !decisions.contains(where: { $0.what == decision && $0.attempt == attempts }) { decide(decision) }
+    }
+
     func exchangeRepeated() { task.wasRepeated = true }
 
     func exchangeProgressed() {

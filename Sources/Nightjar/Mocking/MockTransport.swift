@@ -302,6 +302,7 @@ final class MockExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     func exchangeReceived(body: ByteBuffer) { receiver?.exchangeReceived(body: body) }
 
     func exchangeConnecting(_ step: ConnectionRecord.Step) { receiver?.exchangeConnecting(step) }
+    func exchangeDenied(_ addresses: AddressFilter.Denied) { receiver?.exchangeDenied(addresses) }
 
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
         receiver?.exchangeChallenged(challenge) ?? false

@@ -127,6 +127,7 @@ final class RecordingExchange: Exchange, ExchangeReceiver {
     func exchangeNeedsBody(maximum: Int) { receiver?.exchangeNeedsBody(maximum: maximum) }
 
     func exchangeConnecting(_ step: ConnectionRecord.Step) { receiver?.exchangeConnecting(step) }
+    func exchangeDenied(_ addresses: AddressFilter.Denied) { receiver?.exchangeDenied(addresses) }
 
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
         receiver?.exchangeChallenged(challenge) ?? false

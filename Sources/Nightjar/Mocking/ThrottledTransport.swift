@@ -129,6 +129,7 @@ final class ThrottledExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     func exchangeProgressed() {}
 
     func exchangeConnecting(_ step: ConnectionRecord.Step) { receiver?.exchangeConnecting(step) }
+    func exchangeDenied(_ addresses: AddressFilter.Denied) { receiver?.exchangeDenied(addresses) }
 
     func exchangeChallenged(_ challenge: ConnectionChallenge) -> Bool {
         receiver?.exchangeChallenged(challenge) ?? false

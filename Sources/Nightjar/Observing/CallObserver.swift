@@ -9,8 +9,8 @@ public final class CallObserver: Sendable {
     /// The queue of ``observe``. Nil: ``observe`` runs on the client's loop thread and must not block.
     let queue: CompletionQueue?
     let observe: @Sendable (Event) -> Void
-    /// The backlog and the receiver of steps. Nil for an observer of events.
-    private let steps: StepDelivery?
+    /// Nil for an observer of events.
+    private let steps: (any StepReceiver)?
     /// Whether the observer receives steps, and not events.
     var observesSteps: Bool { steps != nil }
     /// Whether the reports of WebSocket connections contain their first messages.
@@ -35,8 +35,8 @@ public final class CallObserver: Sendable {
         steps = nil
     }
 
-    private init(_ queue: CompletionQueue?, _ steps: StepDelivery) {
-        self.queue = queue
+    private init(_ steps: any StepReceiver) {
+        queue = nil
         self.steps = steps
         observe = { _ in }
         keepsMessages = false
@@ -53,17 +53,16 @@ public final class CallObserver: Sendable {
     public static func steps(
         on queue: CompletionQueue? = nil, _ observe: @escaping @Sendable (Step) -> Void
     ) -> CallObserver {
-        CallObserver(queue, StepDelivery(observe))
+        CallObserver(StepDelivery(queue, observe))
     }
+
+    /// Returns an observer that adds the steps of calls to `inbox`.
+    package static func steps(to inbox: StepInbox) -> CallObserver { CallObserver(inbox) }
 }
 
 extension CallObserver: StepReceiver {
-    /// Posts a step to the queue of the observer.
-    func post(_ step: Step, from loop: ClientLoop) {
-        guard let steps else { return }
-        guard let queue else { return loop.post(.run { steps.observe(step) }, to: nil) }
-        if steps.add(step) { loop.post(.run { steps.deliverNext() }, to: queue) }
-    }
+    /// Posts a step to its receiver.
+    func post(_ step: Step, from loop: ClientLoop) { steps?.post(step, from: loop) }
 }
 
 extension CallObserver {

@@ -1,28 +1,36 @@
-import DequeModule
 import Synchronization
 
 /// The receiver of an observer's steps, and the steps that wait in its queue. Several clients may share it.
 ///
 /// The queue has one event for each waiting step. The event of a dropped step delivers a later step.
-final class StepDelivery: Sendable {
-    let observe: @Sendable (ClientTask.Step) -> Void
+final class StepDelivery: StepReceiver {
+    /// Nil: the steps are delivered on the client's loop thread.
+    private let queue: CompletionQueue?
+    private let observe: @Sendable (ClientTask.Step) -> Void
     private let state = Mutex(State())
 
     private struct State {
-        var steps = Deque<ClientTask.Step>()
+        var backlog = StepBacklog()
         /// The number of events in the queue. At least the number of steps.
         var events = 0
-        var dropped = 0
     }
 
-    init(_ observe: @escaping @Sendable (ClientTask.Step) -> Void) { self.observe = observe }
+    init(_ queue: CompletionQueue?, _ observe: @escaping @Sendable (ClientTask.Step) -> Void) {
+        self.queue = queue
+        self.observe = observe
+    }
+
+    /// Posts a step to the queue.
+    func post(_ step: ClientTask.Step, from loop: ClientLoop) {
+        guard let queue else { return loop.post(.run { self.observe(step) }, to: nil) }
+        if add(step) { loop.post(.run { self.deliverNext() }, to: queue) }
+    }
 
     /// - Returns: Whether an event must be posted to the queue.
     func add(_ step: ClientTask.Step) -> Bool {
         state.withLock { state in
-            if state.steps.count >= StepDelivery.maximumSteps { state.dropped += StepDelivery.makeRoom(&state.steps) }
-            state.steps.append(step)
-            guard state.events < state.steps.count else { return false }
+            state.backlog.append(step)
+            guard state.events < state.backlog.count else { return false }
             state.events += 1
             return true
         }
@@ -32,23 +40,8 @@ final class StepDelivery: Sendable {
     func deliverNext() {
         let next = state.withLock { state -> ClientTask.Step? in
             state.events -= 1
-            var step = state.steps.popFirst()
-            if step != nil { step?.dropped = exchange(&state.dropped, with: 0) }
-            return step
+            return state.backlog.popFirst()
         }
         if let next { observe(next) }
     }
-
-    /// Drops the older half of the steps, except for the ends of calls. At most `maximumSteps / 4` ends are kept.
-    ///
-    /// - Returns: The number of dropped steps.
-    private static func makeRoom(_ steps: inout Deque<ClientTask.Step>) -> Int {
-        let half = maximumSteps / 2
-        let ends = steps.prefix(half).filter(\.isLast).suffix(half / 2)
-        steps.removeFirst(half)
-        steps.prepend(contentsOf: ends)
-        return half - ends.count
-    }
-
-    private static let maximumSteps = 4096
 }

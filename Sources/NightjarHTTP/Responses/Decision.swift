@@ -30,6 +30,9 @@ public struct Decision: Sendable, Equatable {
         case unverifiedTLS
         /// The TLS connection was opened without the hybrid key exchange, because a connection with it was reset.
         case classicalKeyExchange
+        /// The client does not connect to some or all addresses of a host, because of the address filter or the callback
+        /// that decides about addresses.
+        case addressesDenied(AddressFilter.Denied)
         /// The request was sent in HTTP/1.1 although HTTP/2 is enabled.
         case usedHTTP1(because: String)
     }
@@ -74,6 +77,7 @@ public struct Decision: Sendable, Equatable {
         case .mismatched: "mismatched"
         case .unverifiedTLS: "unverified_tls"
         case .classicalKeyExchange: "classical_key_exchange"
+        case .addressesDenied: "addresses_denied"
         case .usedHTTP1: "used_http1"
         }
     }
@@ -103,6 +107,7 @@ extension Decision: CustomStringConvertible {
         case .unverifiedTLS: "the server's TLS certificate was not verified (tls.verify is false)"
         case .classicalKeyExchange:
             "the TLS connection has no post-quantum key exchange, because a connection with X25519MLKEM768 was reset"
+        case .addressesDenied(let denied): denied.sentence
         case .usedHTTP1(let reason): "HTTP/1.1 was used: \(reason)"
         }
     }
@@ -146,6 +151,11 @@ extension Decision {
             add("key", .string(key.redacted))
             if case .hit(_, let age) = verdict { add("age", .integer(age)) }
         case .mismatched(let problem): add("problem", .string(problem))
+        case .addressesDenied(let denied):
+            add("host", .string(denied.host))
+            add("by", .string(denied.source.rawValue))
+            add("candidates", .integer(Int64(denied.candidateCount)))
+            add("denied", denied.json)
         case .usedHTTP1(let reason): add("because", .string(reason))
         }
         add("text", .string(description))

@@ -31,11 +31,14 @@ struct AddressRules: Sendable {
     /// Returns the permitted addresses of a peer. The filter does not apply to the addresses of proxies, which the program
     /// has chosen.
     ///
-    /// - Parameter isConnectedByProxy: Whether a proxy opens the connection to the address.
+    /// - Parameters:
+    ///   - isConnectedByProxy: Whether a proxy opens the connection to the address.
+    ///   - report: Receives the addresses that the filter denies, if any.
     /// - Throws: `dns` if the peer has only addresses of another family; `invalid_request` if the filter denies all
     ///   addresses.
     func permitted(
-        _ addresses: [SocketAddress], of peer: Peer, isConnectedByProxy: Bool = false
+        _ addresses: [SocketAddress], of peer: Peer, isConnectedByProxy: Bool = false,
+        reporting report: (AddressFilter.Denied) -> Void
     ) throws(NightjarError) -> [SocketAddress] {
         var addresses = addresses
         if let required = family ?? (isConnectedByProxy ? nil : localFamily), !addresses.isEmpty {
@@ -43,14 +46,16 @@ struct AddressRules: Sendable {
             guard !addresses.isEmpty else { throw missing(required, of: peer) }
         }
         guard let filter, !peer.isProxy else { return addresses }
-        var denial: String?
+        var denied = AddressFilter.Denied(by: .addressFilter, host: peer.host, of: addresses.count)
         addresses = addresses.filter { socketAddress in
             guard let address = socketAddress.address else { return false }
             guard let reason = filter.denial(of: address) else { return true }
-            denial = denial ?? reason
+            denied.add(address, because: reason)
             return false
         }
-        if addresses.isEmpty, let denial { throw AddressRules.denied(denial, peer.place) }
+        guard let denial = denied.entries.first?.reason else { return addresses }
+        report(denied)
+        guard !addresses.isEmpty else { throw AddressRules.denied(denial, peer.place) }
         return addresses
     }
 

@@ -62,6 +62,8 @@ final class LookUpClock: Resolver, @unchecked Sendable {
     private let began = NIODeadline.now()
     /// Called with the duration when the lookup has finished. Used on the loop only.
     var resolved: ((Duration) -> Void)?
+    /// Called once with the addresses that the rules deny, if any. Used on the loop only.
+    var denied: ((AddressFilter.Denied) -> Void)?
 
     init(_ resolver: AddressResolver, _ rules: AddressRules, _ peer: Peer) {
         self.resolver = resolver
@@ -86,8 +88,11 @@ final class LookUpClock: Resolver, @unchecked Sendable {
                 self.resolved?(ConnectionOpening.length(self.began, now))
             }
         }
-        return lookUp.flatMapThrowing { [rules, peer] addresses in
-            try rules.permitted(addresses, of: peer).filter { $0.protocol == family }
+        return lookUp.flatMapThrowing { [self] addresses in
+            let permitted = try rules.permitted(addresses, of: peer) { addresses in
+                denied.take()?(addresses)
+            }
+            return permitted.filter { $0.protocol == family }
         }
     }
 }

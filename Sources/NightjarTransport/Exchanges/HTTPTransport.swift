@@ -43,6 +43,8 @@ public protocol ExchangeReceiver: AnyObject {
     /// Called when a step of opening the connection that the exchange waits for is complete. The exchange may still use
     /// another connection. Called only if ``TransportConfiguration/reportsSteps`` is true.
     func exchangeConnecting(_ step: ConnectionRecord.Step)
+    /// Called when the connection that the exchange waits for is not opened to some addresses of its host.
+    func exchangeDenied(_ addresses: AddressFilter.Denied)
     /// Called before the request is sent on a new or a reused connection. Called again if the request is repeated on
     /// another connection. The body is then sent from its beginning.
     ///
@@ -69,4 +71,6 @@ public protocol ExchangeReceiver: AnyObject {
 extension ExchangeReceiver {
     /// The default for a receiver that does not report steps.
     public func exchangeConnecting(_ step: ConnectionRecord.Step) {}
+    /// The default for a receiver that does not explain calls.
+    public func exchangeDenied(_ addresses: AddressFilter.Denied) {}
 }

@@ -17,7 +17,7 @@ extension ConnectionAttempt {
         lookUp(peer) { [self] found in
             do throws(NightjarError) {
                 let permitted = try connector.addresses.permitted(
-                    found, of: peer, isConnectedByProxy: isConnectedByProxy)
+                    found, of: peer, isConnectedByProxy: isConnectedByProxy, reporting: reportDenied)
                 guard !permitted.isEmpty else { throw ConnectFailure.notFound(peer.host, nil, purpose: peer.role) }
                 guard connector.requestsAddresses, !peer.isProxy else { return next(permitted) }
                 choose(among: permitted, of: peer, then: next)
@@ -85,11 +85,23 @@ extension ConnectionAttempt {
                 switch decision {
                 case .addresses(let chosen):
                     let allowed = chosen.compactMap { address in candidates.first { $0.address == address } }
+                    reportDenied(candidates, of: peer, except: chosen)
                     if allowed.isEmpty { failed(ConnectFailure.denied(peer)) } else { next(allowed) }
-                case .fail(let error): failed(error)
+                case .fail(let error):
+                    reportDenied(candidates, of: peer, except: [])
+                    failed(error)
                 case .useDefault, .certificate: failed(ConnectFailure.denied(peer))
                 }
             })
+    }
+
+    /// Reports the candidates that the caller has not chosen, if any.
+    private func reportDenied(_ candidates: ArraySlice<SocketAddress>, of peer: Peer, except chosen: [IPAddress]) {
+        var denied = AddressFilter.Denied(by: .onAddresses, host: peer.host, of: candidates.count)
+        for address in candidates.compactMap(\.address) where !chosen.contains(address) {
+            denied.add(address, because: nil)
+        }
+        if denied.count > 0 { reportDenied(denied) }
     }
 }
 

@@ -26,7 +26,7 @@ extension ConnectionAttempt {
             guard isPending else { return }
             do {
                 let permitted = try connector.addresses.permitted(
-                    result.get(), of: origin, isConnectedByProxy: true)
+                    result.get(), of: origin, isConnectedByProxy: true, reporting: reportDenied)
                 addresses = permitted[...]
                 guard !addresses.isEmpty else { return failed(ConnectFailure.notFound(origin.host, nil)) }
                 open()
@@ -56,7 +56,7 @@ extension ConnectionAttempt {
         let bootstrap = bootstrap(bindsSocket: true)
         do throws(NightjarError) {
             if let known = connector.resolver.known(peer.host, peer.port), known.count == 1 {
-                let permitted = try connector.addresses.permitted(known, of: peer)
+                let permitted = try connector.addresses.permitted(known, of: peer, reporting: reportDenied)
                 if let address = permitted.first { return expect(bootstrap.connect(to: address)) }
             }
         } catch {
@@ -64,6 +64,7 @@ extension ConnectionAttempt {
         }
         let clock = LookUpClock(connector.resolver, connector.addresses, peer)
         lookUp = clock
+        clock.denied = { [weak self] addresses in self?.reportDenied(addresses) }
         clock.resolved = { [weak self] length in self?.report(.resolved(host: peer.host, length)) }
         let channel = bootstrap.resolver(clock).connect(host: peer.host, port: peer.port)
         channel.assumeIsolated().whenFailure { [connector] _ in connector.resolver.forget(peer.host, peer.port) }

@@ -82,7 +82,14 @@ final class ConnectionAttempt {
 
     /// Reports a completed step to the exchanges that wait for the connection.
     func report(_ step: @autoclosure () -> ConnectionRecord.Step) {
-        if connector.reportsSteps, isPending { host.report(step(), of: ticket) }
+        guard connector.reportsSteps, isPending else { return }
+        let step = step()
+        host.report(to: ticket) { $0.exchangeConnecting(step) }
+    }
+
+    /// Reports addresses to which the connection is not opened to the exchanges that wait for it.
+    func reportDenied(_ addresses: AddressFilter.Denied) {
+        if isPending { host.report(to: ticket) { $0.exchangeDenied(addresses) } }
     }
 
     // MARK: Ending

@@ -55,14 +55,14 @@ final class TransportHost {
         return isRequested
     }
 
-    /// Reports a step of the connection that is opened for a ticket: to all waiting exchanges if they may share the
-    /// connection, or else to the exchange of the ticket.
-    func report(_ step: ConnectionRecord.Step, of ticket: NetworkTransport.Pool.Ticket) {
+    /// Passes the receivers of the exchanges that wait for the connection of a ticket to `report`: of all waiting exchanges
+    /// if they may share the connection, or else of the exchange of the ticket.
+    func report(to ticket: NetworkTransport.Pool.Ticket, _ report: (any ExchangeReceiver) -> Void) {
         guard pool.sharing == .never else {
-            for exchange in pool.waiters { exchange.receiver?.exchangeConnecting(step) }
+            for exchange in pool.waiters { exchange.receiver.map(report) }
             return
         }
-        pool.waiter(of: ticket)?.receiver?.exchangeConnecting(step)
+        pool.waiter(of: ticket)?.receiver.map(report)
     }
 
     /// Passes the pending challenges to an exchange that waits since now.

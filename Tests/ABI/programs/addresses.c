@@ -110,6 +110,37 @@ static void filter(const char *url) {
   CHECK(get(config, url, "unix_socket and address_filter cannot be used together") == -NJ_INVALID_ARGUMENT);
 }
 
+/* The explanation of a call names the denied addresses, also if the call succeeds with another address. */
+static void explanation(const char *port) {
+  char url[64], entry[64];
+  snprintf(url, sizeof url, "http://mixed.test:%s/echo", port);
+  snprintf(entry, sizeof entry, "mixed.test:%s:10.0.0.1,127.0.0.1", port);
+  for (int allows = 0; allows < 2; allows++) {
+    nj_config *config = config_of();
+    CHECK(nj_config_set_resolve(config, (const char *[]){entry, NULL}) == NJ_OK);
+    const char *allow[] = {allows ? "127.0.0.1" : NULL, NULL};
+    CHECK(nj_config_set_address_filter(config, public_only, allow, false) == NJ_OK);
+    nj_client *client = nj_client_new(config, NULL);
+    nj_config_free(config);
+    nj_request *request = nj_request_new("GET", url);
+    nj_error *error = NULL;
+    nj_response *response = nj_client_send(client, request, &error);
+    CHECK((response != NULL) == allows && (error == NULL) == allows);
+    const char *json = response ? nj_response_explain_json(response, NULL) : nj_error_explain_json(error, NULL);
+    CHECK(json && strstr(json, "\"decision\":\"addresses_denied\""));
+    CHECK(strstr(json, "\"host\":\"mixed.test\",\"by\":\"address_filter\",\"candidates\":2"));
+    CHECK(strstr(json, "{\"address\":\"10.0.0.1\",\"because\":\"private\"}"));
+    CHECK((strstr(json, "{\"address\":\"127.0.0.1\",\"because\":\"loopback\"}") == NULL) == allows);
+    const char *text = response ? nj_response_explain(response) : nj_error_explain(error);
+    CHECK(strstr(text, allows ? "address_filter denied 1 of 2 addresses of mixed.test: 10.0.0.1 (private)"
+                              : "address_filter denied 2 of 2 addresses of mixed.test: 10.0.0.1 (private), 127.0.0.1"));
+    nj_response_release(response);
+    nj_error_release(error);
+    nj_request_free(request);
+    nj_client_free(client);
+  }
+}
+
 static void https_only(const char *url) {
   nj_config *config = config_of();
   CHECK(nj_config_set_https_only(config, true, NULL) == NJ_OK);
@@ -134,6 +165,7 @@ int main(int count, char **words) {
   entries(digits);
   local_end(url);
   filter(url);
+  explanation(digits);
   https_only(url);
   FINISH();
 }

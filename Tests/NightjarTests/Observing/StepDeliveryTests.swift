@@ -15,7 +15,7 @@ import Testing
 
     @Test func stepsArriveInTheirOrder() {
         let seen = Seen()
-        let delivery = StepDelivery { step in seen.steps.withLock { $0.append(step) } }
+        let delivery = StepDelivery(nil) { step in seen.steps.withLock { $0.append(step) } }
         for number in 1...3 { #expect(delivery.add(step(number))) }
         for _ in 1...3 { delivery.deliverNext() }
         #expect(seen.steps.withLock { $0.map(\.callID) } == [1, 2, 3])
@@ -24,7 +24,7 @@ import Testing
 
     @Test func oldestStepsAreDroppedAndTheEndsOfCallsLast() {
         let seen = Seen()
-        let delivery = StepDelivery { step in seen.steps.withLock { $0.append(step) } }
+        let delivery = StepDelivery(nil) { step in seen.steps.withLock { $0.append(step) } }
         var events = 0
         for number in 1...10_000 where delivery.add(step(number, isLast: number == 1)) { events += 1 }
         #expect(events == 4096)
@@ -40,7 +40,7 @@ import Testing
 
     @Test func endsOfCallsAreBounded() {
         let seen = Seen()
-        let delivery = StepDelivery { step in seen.steps.withLock { $0.append(step) } }
+        let delivery = StepDelivery(nil) { step in seen.steps.withLock { $0.append(step) } }
         var events = 0
         for number in 1...10_000 where delivery.add(step(number, isLast: true)) { events += 1 }
         for _ in 0..<events { delivery.deliverNext() }
