@@ -16,6 +16,11 @@ extension Data {
     }
 }
 
+extension Data: Response.RawBody {
+    /// Copies the bytes of a body: `let image: Data = try await client.send(.get("/logo.png"))`.
+    public init(body: ByteBuffer) { self.init(body) }
+}
+
 extension Response {
     /// A copy of the body.
     public var data: Data { Data(body) }

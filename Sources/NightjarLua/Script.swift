@@ -175,8 +175,10 @@ public final class Script: @unchecked Sendable {
     /// - Parameter arguments: null becomes `nil`, but nightjar.null inside tables.
     /// - Throws: `script` if there is no such function, if it fails, or if JSON cannot represent a result; `reentrant`
     ///   if the script is already running; `invalid_request` if a number is infinite or NaN.
-    public func invoke(_ function: String, _ arguments: JSONValue...) throws(NightjarError) -> JSONValue {
-        try evaluate(ScriptChunk(function: function, arguments)).value()
+    public func invoke(_ function: String, _ arguments: (any ParameterValue)?...) throws(NightjarError)
+        -> JSONValue
+    {
+        try evaluate(ScriptChunk(function: function, arguments.map { JSONValue($0) })).value()
     }
 
     /// Runs a Lua file. Returns when the file's chunk and the tasks that it spawned have ended.

@@ -137,10 +137,12 @@ extension Script {
     /// - Throws: also `invalid_request` if a number is infinite or NaN. If there is no such function, the run fails.
     @discardableResult
     public func startInvoke(
-        _ function: String, _ arguments: JSONValue..., on queue: CompletionQueue,
+        _ function: String, _ arguments: (any ParameterValue)?..., on queue: CompletionQueue,
         finished: @escaping @Sendable (Result<JSONValue, NightjarError>) -> Void
     ) throws(NightjarError) -> ClientWork {
-        try start(ScriptChunk(function: function, arguments), on: queue) { finished(Script.value($1)) }
+        try start(ScriptChunk(function: function, arguments.map { JSONValue($0) }), on: queue) {
+            finished(Script.value($1))
+        }
     }
 
     package func start(

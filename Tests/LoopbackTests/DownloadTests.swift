@@ -58,6 +58,14 @@ private let rest =
         #expect(peer.requests.map { $0["accept-encoding"] } == ["identity", "identity"])
     }
 
+    @Test func untypedEndpointIsDownloaded() async throws {
+        let peer = try loopbackPeer([[.expectRequest, .send(Bytes(Array((whole + "0123456789").utf8)))]])
+        defer { withExtendedLifetime(peer) {} }
+        let file = try await loopbackClient(of: peer).download(.get("/x"), to: folder.file("x"))
+        #expect(file.size == 10)
+        #expect(try folder.read("x") == Array("0123456789".utf8))
+    }
+
     @Test func stateContinuesInAnotherClient() async throws {
         let peer = try loopbackPeer([
             [.expectRequest, .send(Bytes(Array((whole + "0123").utf8))), .reset],

@@ -202,6 +202,19 @@ import Testing
         #expect(error?.kind == .invalidRequest && peer.requests.count == 2)
     }
 
+    @Test func trailersFollowTheBody() async throws {
+        let chunked: ScriptedPeer.Step = .send(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nX-Sum: 7\r\n\r\n")
+        let peer = try longLivedPeer([[.expectRequest, chunked, .expectRequest, chunked]])
+        let client = try longLivedClient(of: peer)
+        defer { client.close() }
+        let response = try await client.stream(.get("/"))
+        for try await _ in response.body {}
+        #expect(response.trailers["x-sum"] == "7")
+        let whole = try await client.stream(.get("/")).collect(upTo: 100)
+        #expect(whole.trailers["x-sum"] == "7" && whole.text == "abc")
+    }
+
     @Test(arguments: [6, 5]) func collectedBodyIsLimited(limit: Int) async throws {
         let peer = try longLivedPeer([
             [

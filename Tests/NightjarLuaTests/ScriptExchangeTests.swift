@@ -39,6 +39,8 @@ import Testing
         #expect(try script.invoke("sum", [1, 2, 3]) == [6, true])
         #expect(try script.invoke("sum", [1, 2, 3], 4) == [10, false])
         #expect(try script.invoke("sum", [], .null) == [0, true])
+        let (numbers, absent): ([Int], Int?) = ([4, 5], nil)
+        #expect(try script.invoke("sum", numbers, absent) == [9, true])
         let error = #expect(throws: NightjarError.self) { try script.invoke("other") }
         #expect(error?.message == "invoke failed: the global 'other' is a nil value, not a function")
     }

@@ -5,6 +5,9 @@ import NightjarHTTP
 /// `CompletionQueue.close` or the blocking call, or on the client's loop thread if the call has no queue. ``refreshed``
 /// can have a queue of its own.
 public struct TaskHandlers: Sendable {
+    /// Why a call failed with `offline`, or waits for a network.
+    public typealias OfflineReason = NightjarHTTP.OfflineReason
+
     /// Called with the response, whose body is empty, when its final head has been received. Called only if ``body`` is
     /// set. Not called after a cancel, or if the status is unexpected.
     public var head: (@Sendable (ClientTask, Response) -> Void)?

@@ -9,11 +9,24 @@ import Synchronization
 ///     let response = try await call.response
 public final class CallHandle: Sendable {
     /// Decides about redirects and failed attempts of a call. A call waits for its decision.
+    ///
+    ///     var decisions = CallHandle.Decisions()
+    ///     decisions.retry = { failed in failed.attempt < 3 ? .again(after: .seconds(1)) : .stop }
+    ///     let call = try client.startCall(request, decisions: decisions)
     public struct Decisions: Sendable {
-        /// Decides whether a redirect is followed. ``TaskHandlers/RedirectAction/later`` means `follow`.
-        public var redirect: (@Sendable (TaskHandlers.ProposedRedirect) async -> TaskHandlers.RedirectAction)?
-        /// Decides whether a failed attempt is retried. ``TaskHandlers/RetryAction/later`` means `asDecided`.
-        public var retry: (@Sendable (TaskHandlers.FailedAttempt) async -> TaskHandlers.RetryAction)?
+        /// The request that follows a redirect.
+        public typealias ProposedRedirect = TaskHandlers.ProposedRedirect
+        /// A decision about a redirect. `later` means `follow`.
+        public typealias RedirectAction = TaskHandlers.RedirectAction
+        /// A failed attempt and the client's own decision about it.
+        public typealias FailedAttempt = TaskHandlers.FailedAttempt
+        /// A decision about a failed attempt. `later` means `asDecided`.
+        public typealias RetryAction = TaskHandlers.RetryAction
+
+        /// Decides whether a redirect is followed. Nil: as the client decides.
+        public var redirect: (@Sendable (ProposedRedirect) async -> RedirectAction)?
+        /// Decides whether a failed attempt is retried. Nil: as the client decides.
+        public var retry: (@Sendable (FailedAttempt) async -> RetryAction)?
 
         public init() {}
     }

@@ -12,6 +12,9 @@ public struct StreamedResponse: Sendable {
     public let response: Response
     public let body: Body
 
+    /// The trailer fields. Empty until the whole body has been received.
+    public var trailers: Headers { body.reading.content.ended?.trailers ?? Headers() }
+
     /// Cancels the call and discards unread parts of the body. A reader that has not received the whole body fails with
     /// `cancelled`.
     public func cancel() { body.cancel() }
@@ -100,6 +103,13 @@ final class StreamedContent: Sendable {
     }
 
     private let state = Mutex(State())
+
+    /// The response at the end of the call. Nil if the call has not ended or has failed.
+    var ended: Response? {
+        state.withLock { state in
+            if case .success(let response) = state.end { response } else { nil }
+        }
+    }
 
     // MARK: Events of the call
 

@@ -9,6 +9,8 @@ public struct Configuration: Sendable {
     public typealias LoginCookies = NightjarHTTP.LoginCookies
     /// The restriction to https and wss URLs.
     public typealias HTTPSOnly = NightjarHTTP.HTTPSOnly
+    /// The networks that calls may use, and the time that calls wait for a network.
+    public typealias ConnectivitySettings = NightjarHTTP.ConnectivitySettings
     /// The action to take if a response does not match its endpoint's description.
     public typealias ResponseValidation = NightjarHTTP.ResponseValidation
 

@@ -96,9 +96,12 @@ extension Client {
     ///
     /// - Throws: `invalid_request` for invalid arguments, before anything is sent; the errors of ``stream(_:)-(Request)``.
     public func stream<Value>(_ endpoint: Endpoint<Value>) async throws(NightjarError) -> StreamedResponse {
-        var request = try request(endpoint)
-        request.schema = nil
-        return try await stream(request)
+        try await stream(try bodyRequest(endpoint))
+    }
+
+    /// Like ``stream(_:)-(Endpoint<Value>)``, for an endpoint without another type: `client.stream(.get("/export"))`.
+    public func stream(_ endpoint: Endpoint<ByteBuffer>) async throws(NightjarError) -> StreamedResponse {
+        try await stream(try bodyRequest(endpoint))
     }
 
     /// Downloads the response of an endpoint to a file, as ``download(_:to:_:progress:head:)`` does.
@@ -109,9 +112,24 @@ extension Client {
         _ endpoint: Endpoint<Value>, to path: String, _ settings: Download.Settings = .init(),
         progress: (@Sendable (Download.Progress) -> Void)? = nil
     ) async throws(NightjarError) -> Download.File {
+        try await download(try bodyRequest(endpoint), to: path, settings, progress: progress)
+    }
+
+    /// Like ``download(_:to:_:progress:)-(Endpoint<Value>,_,_,_)``, for an endpoint without another type:
+    /// `client.download(.get("/export"), to: "export.json")`.
+    @discardableResult
+    public func download(
+        _ endpoint: Endpoint<ByteBuffer>, to path: String, _ settings: Download.Settings = .init(),
+        progress: (@Sendable (Download.Progress) -> Void)? = nil
+    ) async throws(NightjarError) -> Download.File {
+        try await download(try bodyRequest(endpoint), to: path, settings, progress: progress)
+    }
+
+    /// Returns the request of an endpoint whose body is not decoded.
+    private func bodyRequest<Value>(_ endpoint: Endpoint<Value>) throws(NightjarError) -> Request {
         var request = try request(endpoint)
         request.schema = nil
-        return try await download(request, to: path, settings, progress: progress)
+        return request
     }
 
     // MARK: Blocking
@@ -141,6 +159,16 @@ extension Client {
     /// - Throws: `invalid_request` for invalid arguments.
     public func pages<Value>(
         _ endpoint: Endpoint<Value>, _ pagination: Pagination? = nil, resuming state: String? = nil,
+        timeout: Duration? = nil
+    ) throws(NightjarError) -> PageSequence {
+        pages(
+            try request(endpoint), endpoint.list(pagination), resuming: state, timeout: timeout)
+    }
+
+    /// Like ``pages(_:_:resuming:timeout:)-(Endpoint<Value>,_,_,_)``, for an endpoint without another type:
+    /// `client.pages(.get("/articles"))`.
+    public func pages(
+        _ endpoint: Endpoint<ByteBuffer>, _ pagination: Pagination? = nil, resuming state: String? = nil,
         timeout: Duration? = nil
     ) throws(NightjarError) -> PageSequence {
         pages(

@@ -84,18 +84,21 @@ extension Endpoint {
     /// - Parameters:
     ///   - body: Encoded as JSON when the call is made.
     ///   - encoding: Nil: the client's ``Configuration/encoding``.
+    @_disfavoredOverload
     public static func post(
         _ path: String, _ arguments: Arguments = [:], body: some Encodable & Sendable,
         encoding: JSONEncodingOptions? = nil,
         at pointer: some JSONLocation = JSONPointer(), decoding: JSONDecodingOptions? = nil
     ) -> Endpoint { make(.post, path, arguments, pointer, decoding).sending(body, encoding) }
 
+    @_disfavoredOverload
     public static func put(
         _ path: String, _ arguments: Arguments = [:], body: some Encodable & Sendable,
         encoding: JSONEncodingOptions? = nil,
         at pointer: some JSONLocation = JSONPointer(), decoding: JSONDecodingOptions? = nil
     ) -> Endpoint { make(.put, path, arguments, pointer, decoding).sending(body, encoding) }
 
+    @_disfavoredOverload
     public static func patch(
         _ path: String, _ arguments: Arguments = [:], body: some Encodable & Sendable,
         encoding: JSONEncodingOptions? = nil,
@@ -119,11 +122,44 @@ extension Endpoint {
         return Endpoint(operation, arguments, at: pointer, decoding: decoding)
     }
 
+    // MARK: Bodies from literals
+
+    /// - Parameter body: A JSON value, which can be a literal with variables: `["id": id, "title": title]`.
+    public static func post(
+        _ path: String, _ arguments: Arguments = [:], body: JSONValue, at pointer: some JSONLocation = JSONPointer(),
+        decoding: JSONDecodingOptions? = nil
+    ) -> Endpoint { make(.post, path, arguments, pointer, decoding).sending(body) }
+
+    /// - Parameter body: A JSON value, which can be a literal with variables: `["id": id, "title": title]`.
+    public static func put(
+        _ path: String, _ arguments: Arguments = [:], body: JSONValue, at pointer: some JSONLocation = JSONPointer(),
+        decoding: JSONDecodingOptions? = nil
+    ) -> Endpoint { make(.put, path, arguments, pointer, decoding).sending(body) }
+
+    /// - Parameter body: A JSON value, which can be a literal with variables: `["id": id, "title": title]`.
+    public static func patch(
+        _ path: String, _ arguments: Arguments = [:], body: JSONValue, at pointer: some JSONLocation = JSONPointer(),
+        decoding: JSONDecodingOptions? = nil
+    ) -> Endpoint { make(.patch, path, arguments, pointer, decoding).sending(body) }
+
+    /// Returns the endpoint with a JSON body, which can be a literal with variables. The body is validated against the
+    /// operation's schema if it has one.
+    public func sending(_ body: JSONValue) -> Endpoint {
+        var endpoint = self
+        if endpoint.operation.content == nil {
+            endpoint.operation.content = RequestContent([.init("application/json")])
+        }
+        endpoint.encode = nil
+        endpoint.arguments.body = .value(body)
+        return endpoint
+    }
+
     /// Returns the endpoint with a JSON body. The body is validated against the operation's schema if it has one.
     ///
     /// - Parameters:
     ///   - body: Encoded when the call is made.
     ///   - encoding: Nil: the client's ``Configuration/encoding``.
+    @_disfavoredOverload
     public func sending(_ body: some Encodable & Sendable, _ encoding: JSONEncodingOptions? = nil) -> Endpoint {
         var endpoint = self
         if endpoint.operation.content == nil {

@@ -2,14 +2,15 @@ import NIOCore
 import NightjarHTTP
 
 extension StreamedResponse {
-    /// Reads the whole body and returns the response with it. The body must not have been read.
+    /// Reads the whole body and returns the response with it and with the trailer fields. The body must not have been read.
     ///
     /// - Parameter maximum: The maximum length of the body in bytes.
     /// - Throws: `too_large` for a longer body, whose rest is not read; `no_memory`; the errors of ``body``.
     public func collect(upTo maximum: Int) async throws(NightjarError) -> Response {
         let parts = body.makeAsyncIterator()
         do throws(NightjarError) {
-            return response.with(body: try await parts.collect(upTo: maximum))
+            let content = try await parts.collect(upTo: maximum)
+            return (body.reading.content.ended ?? response).with(body: content)
         } catch {
             parts.cancel()
             throw error.kind == .tooLarge || error.kind == .noMemory ? error.about(response) : error

@@ -1,5 +1,8 @@
 /// The address, protocol and credentials of a proxy.
 public struct ProxyAddress: Hashable, Sendable, CustomStringConvertible {
+    /// The user and the password of a URL.
+    public typealias UserInfo = NightjarHTTP.UserInfo
+
     /// The protocol of a proxy.
     public enum Kind: String, Hashable, Sendable {
         /// An HTTP proxy: absolute form for http targets, CONNECT for https targets. RFC 9112 sections 3.2.2 and 3.2.3.

@@ -6,10 +6,21 @@ extension Request {
     /// `String??` are written as null, which PATCH requests use to remove a member.
     ///
     /// - Throws: `invalid_request` with the path and the reason.
+    @_disfavoredOverload
     public mutating func json<Value: Encodable>(
         _ value: Value, _ options: JSONEncodingOptions = .init()
     ) throws(NightjarError) {
         body = .bytes(try JSONValue(encoding: value, options).encoded())
+        impliedType = .json
+    }
+
+    /// Sets the body to a JSON value, which can be a literal with variables. The members keep their order.
+    ///
+    ///     try request.json(["id": id, "title": title])
+    ///
+    /// - Throws: `invalid_request` for a number that is infinite or NaN.
+    public mutating func json(_ value: JSONValue) throws(NightjarError) {
+        body = .bytes(try value.encoded())
         impliedType = .json
     }
 }

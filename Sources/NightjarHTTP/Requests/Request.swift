@@ -12,6 +12,14 @@ public struct Request: Sendable {
     public typealias Items = RequestItems
     /// An inclusive range of statuses.
     public typealias StatusRange = NightjarHTTP.StatusRange
+    /// The network settings of a request that differ from the client's.
+    public typealias ConnectivityChanges = NightjarHTTP.ConnectivityChanges
+    /// The security schemes whose credentials an endpoint requires together.
+    public typealias SecurityRequirement = NightjarHTTP.SecurityRequirement
+    /// The responses that the endpoint of a request describes.
+    public typealias ResponseContract = NightjarHTTP.ResponseContract
+    /// Statuses that a request expects: an integer, a range of integers, or a ``StatusRange``.
+    public typealias StatusExpectation = NightjarHTTP.StatusExpectation
 
     public var method: Method
     /// An absolute http or https URL, or a path that is resolved against the client's base URL.

@@ -2,7 +2,7 @@
 /// credentials are required. OpenAPI 3.1 section 4.8.30.
 public struct SecurityRequirement: Sendable, Equatable {
     public struct Use: Sendable, Equatable {
-        /// The name of a ``SecurityScheme``.
+        /// The name of a security scheme.
         public var name: String
         /// The required OAuth 2.0 scopes (RFC 6749 section 3.3), or role names.
         public var scopes: [String]

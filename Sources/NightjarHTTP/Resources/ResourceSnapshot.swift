@@ -16,6 +16,11 @@ public enum ResourceMutationPhase: String, Sendable {
 
 /// The state of a resource at one moment. Immutable.
 public struct ResourceSnapshot<Value: Sendable>: Sendable {
+    /// Whether the data of a resource is being loaded, and how the last load ended.
+    public typealias Phase = ResourcePhase
+    /// The kind of a mutation in progress.
+    public typealias MutationPhase = ResourceMutationPhase
+
     /// The optimistic value of a mutation in progress, or else the data of the last successful load. An error does not
     /// remove it. Nil: there is none yet, or the resource was deleted.
     public package(set) var data: Value?

@@ -35,7 +35,8 @@ extension Response {
     /// Decodes the part of the body at `pointer` as `type`, as in `at: "/results"`. The empty pointer selects the whole body.
     ///
     /// If the response has no body (204, for example) or no value at `pointer`, an optional type is decoded as nil and
-    /// ``Empty`` is decoded successfully.
+    /// ``Empty`` is decoded successfully. A ``RawBody``, such as `ByteBuffer`, receives the bytes of the body, unless
+    /// `pointer` selects a part of it.
     ///
     /// - Parameter options: Nil for the options of the client, ``Configuration/decoding``.
     /// - Throws: `invalid_argument` if `pointer` is not a JSON Pointer. `decoding` if the body is not JSON or does not match
@@ -45,6 +46,11 @@ extension Response {
         _ type: Value.Type, at pointer: some JSONLocation = JSONPointer(), _ options: JSONDecodingOptions? = nil
     ) throws(NightjarError) -> Value {
         try reading { response throws(NightjarError) in
+            if let raw = type as? any RawBody.Type, try pointer.jsonPointer().tokens.isEmpty,
+                let value = raw.init(body: response.body) as? Value
+            {
+                return value
+            }
             if response.isBlank {
                 if let nothing = absent(type) { return nothing }
                 throw NightjarError(
@@ -54,6 +60,12 @@ extension Response {
             }
             return try response.parsed().decode(type, at: pointer, options ?? response.decoding)
         }
+    }
+
+    /// A type that contains the bytes of a body. Calls that decode their response as such a type decode nothing:
+    /// `let bytes: ByteBuffer = try await client.send(.get("/logo.png"))`. NightjarFoundation adds `Data`.
+    public protocol RawBody: Sendable {
+        init(body: ByteBuffer)
     }
 
     /// The options of the client with which the response is decoded by default.
@@ -100,4 +112,9 @@ extension Response {
             throw error.about(self)
         }
     }
+}
+
+extension ByteBuffer: Response.RawBody {
+    /// The bytes of a body, which are shared and not copied.
+    public init(body: ByteBuffer) { self = body }
 }

@@ -17,6 +17,9 @@ public enum UploadProtocol: String, Sendable, CaseIterable {
 
 /// The settings of an upload.
 public struct UploadSettings: Sendable {
+    /// The protocol of an upload.
+    public typealias UploadProtocol = NightjarHTTP.UploadProtocol
+
     /// The digest of the content.
     public enum Digest: Sendable, Equatable {
         /// The client computes the digest.

@@ -1,5 +1,8 @@
 /// The restriction of a client to https and wss URLs, with exceptions.
 public struct HTTPSOnly: Hashable, Sendable {
+    /// A host name, an IP address, or a wildcard such as `*.example.com`.
+    public typealias HostPattern = NightjarHTTP.HostPattern
+
     /// The hosts to which http and ws URLs are allowed.
     public let exceptions: [HostPattern]
 

@@ -6,6 +6,9 @@ import NIOCore
 /// The fragment is dropped. Dot segments are kept, because the server resolves them, except in a target that
 /// `Location` has resolved.
 public struct RequestURL: Sendable, CustomStringConvertible {
+    /// A scheme, host and port, or a Unix domain socket.
+    public typealias Origin = NightjarHTTP.Origin
+
     public let origin: Origin
     /// The path and query, percent-encoded, beginning with a slash: the request target of RFC 9112 section 3.2.1.
     public let target: String

@@ -1,5 +1,8 @@
 /// A JSON Pointer, the address of a value in a JSON document: `/results/0/title`. RFC 6901.
 public struct JSONPointer: Sendable, Hashable, CustomStringConvertible {
+    /// The position of a value in a JSON document: a ``JSONPointer``, or its text.
+    public typealias Location = JSONLocation
+
     /// Unescaped member names and element positions, outermost first. Empty for the whole document.
     public private(set) var tokens: [String]
 

@@ -1,14 +1,15 @@
-/// A value of a path or query parameter.
+/// A value of a path or query parameter, or of a JSON literal.
 ///
 ///     request.query = ["per_page": 20, "q": term, "draft": isDraft, "tag": ["swift", "http"]]
+///     let body: JSONValue = ["id": id, "title": title, "author": ["name": name], "summary": nil]
 ///
-/// Nil and ``JSONValue/null`` omit a parameter. Types with a text form, such as identifiers and enums with raw
+/// Nil and ``JSONValue/null`` omit a parameter, and are null in JSON. Types with a text form, such as identifiers and enums with raw
 /// values, conform without a member of their own:
 ///
 ///     enum Order: String, ParameterValue { case newest, oldest }
 ///     extension UserID: ParameterValue {}      // a LosslessStringConvertible type
 public protocol ParameterValue: Sendable {
-    /// The value as JSON. A string is sent as it is, any other scalar as its JSON text.
+    /// The value as JSON. In a path or a query, a string is sent as it is, any other value as its JSON text.
     var parameterValue: JSONValue { get }
 }
 
@@ -32,6 +33,8 @@ extension Substring: ParameterValue {
     public var parameterValue: JSONValue { .string(String(self)) }
 }
 
+extension Character: ParameterValue {}
+
 extension Bool: ParameterValue {
     public var parameterValue: JSONValue { .bool(self) }
 }
@@ -47,6 +50,15 @@ extension Float: ParameterValue {
 
 extension Array: ParameterValue where Element: ParameterValue {
     public var parameterValue: JSONValue { .array(map(\.parameterValue)) }
+}
+
+extension Dictionary: ParameterValue where Key == String, Value: ParameterValue {
+    /// An object whose members are sorted by name.
+    public var parameterValue: JSONValue {
+        .object(
+            map { JSONValue.Member($0.key, $0.value.parameterValue) }
+                .sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) })
+    }
 }
 
 extension Timestamp: ParameterValue {

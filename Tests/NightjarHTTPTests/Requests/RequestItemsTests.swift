@@ -41,6 +41,14 @@ private struct UserID: LosslessStringConvertible, ParameterValue {
         #expect(request(["a": [1, .null, "b"] as JSONValue]).query.map(\.value) == ["1", "b"])
     }
 
+    @Test func literalsMayMixTypes() throws {
+        let (letter, absent): (Character, String?) = ("c", nil)
+        #expect(try target(request(["letter": letter, "n": [1, "b", absent, nil]])) == "/v1/a?letter=c&n=1&n=b")
+        #expect(
+            request(["o": ["k": 1, "j": "x"], "p": ["b": 2, "a": 1] as [String: Int]]).query.map(\.value)
+                == [#"{"k":1,"j":"x"}"#, #"{"a":1,"b":2}"#])
+    }
+
     @Test func numbersWithoutJSONAreWrittenAsInSwift() {
         #expect(request(["a": Double.nan, "b": -Double.infinity]).query.map(\.value) == ["nan", "-inf"])
     }

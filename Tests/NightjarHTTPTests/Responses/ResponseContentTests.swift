@@ -115,4 +115,30 @@ import Testing
         try merge.json(["a": 1])
         #expect(merge.headers["content-type"] == "application/merge-patch+json")
     }
+
+    @Test func requestEncodesALiteralWithVariables() throws {
+        let (id, title, note): (Int, String, String?) = (7, "Owls", nil)
+        var request = Request(.post, "/articles")
+        try request.json(["title": title, "id": id, "note": note, "author": ["name": "Ada", "id": id]])
+        guard case .bytes(let body) = request.body else {
+            Issue.record("expected a body in memory")
+            return
+        }
+        #expect(String(buffer: body) == #"{"title":"Owls","id":7,"note":null,"author":{"name":"Ada","id":7}}"#)
+        #expect(request.impliedType == .json)
+        let error = rejection { try request.json(["ratio": Double.nan, "id": id]) }
+        #expect(error?.kind == .invalidRequest)
+        guard case .json(let members) = LoginCall("login", .json(["email": title, "code": id])).body else {
+            Issue.record("expected a body of JSON")
+            return
+        }
+        #expect(members["code"] == 7)
+    }
+
+    @Test func rawBodiesAreNotDecoded() throws {
+        let response = try response("[1, 2]", type: "application/json")
+        #expect(try String(buffer: response.decode(ByteBuffer.self)) == "[1, 2]")
+        #expect(try self.response("").decode(ByteBuffer.self).readableBytes == 0)
+        #expect(try response.decode([UInt8].self) == [1, 2])
+    }
 }

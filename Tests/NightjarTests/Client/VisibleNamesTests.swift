@@ -85,11 +85,20 @@ import Testing
         request.query = items
         request.expect(200..<300, 404)
         request.headers["X-A"] = "b"
+        let missing: any Request.StatusExpectation = 404
+        request.expect(missing)
         #expect(request.query.map(\.value) == ["newest", "2"])
+        #expect(try pointer(at: "/a") == JSONPointer("/a"))
+        let value: JSONValue = ["a": .null, "b": ["c": .string("x"), "d": items.count, "e": nil]]
+        #expect(value["b"]?["d"] == 2 && value["a"] == .null)
         #expect(JSONValue.array([7])[at: "/0"]?.int == 7)
     }
 
     private enum Order: String, ParameterValue { case newest }
+
+    private func pointer(at place: some JSONPointer.Location) throws(NightjarError) -> JSONPointer {
+        try place.jsonPointer()
+    }
 
     @Test func loginsHaveNames() throws {
         var call = LoginCall("login", .json(["user": "ada"]))
@@ -126,6 +135,17 @@ import Testing
         var imported: CookieStorage.ImportReport?
         var circuit: LimitState.Circuit?
         var next: Pagination.NextPage?
+        var origin: RequestURL.Origin?
+        var requirement: Request.SecurityRequirement?
+        var contract: Request.ResponseContract?
+        var loading: Resource<Int>.Snapshot.Phase?
+        var mutation: Resource<Int>.Snapshot.MutationPhase?
+        var user: ProxySettings.Address.UserInfo?
+        var connectivity: Configuration.ConnectivitySettings?
+        var changes: Request.ConnectivityChanges?
+        var exception: Configuration.HTTPSOnly.HostPattern?
+        var upload: Upload.Settings.UploadProtocol?
+        var reason: TaskHandlers.OfflineReason?
 
         init(_ response: Response, _ error: NightjarError) {
             head = response.head
@@ -152,6 +172,13 @@ import Testing
         func follow(_ task: ClientTask, _ redirect: TaskHandlers.ProposedRedirect) -> TaskHandlers.RedirectAction {
             redirect.dropsCredentials ? .stop : .follow
         }
+        func choose(_ failed: CallHandle.Decisions.FailedAttempt) async -> CallHandle.Decisions.RetryAction {
+            .asDecided
+        }
+        func choose(_ redirect: CallHandle.Decisions.ProposedRedirect) async -> CallHandle.Decisions.RedirectAction {
+            .follow
+        }
+        func bytes<Value: Response.RawBody>(_ buffer: ByteBuffer, as type: Value.Type) -> Value { Value(body: buffer) }
         func report(_ call: CallObserver.CallReport, _ exchange: CallObserver.ExchangeReport) {}
         var handlers: TaskHandlers {
             var handlers = TaskHandlers { _, _ in }

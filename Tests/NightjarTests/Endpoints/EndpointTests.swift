@@ -74,6 +74,41 @@ extension Endpoint where Response == Void {
         #expect(head.contains("\r\nContent-Length: 20\r\n"))
     }
 
+    @Test func bodyMayBeALiteralWithVariables() async throws {
+        let (id, title): (Int, String) = (7, "Owls")
+        let transport = ScriptedTransport(Array(repeating: reply, count: 4))
+        let api = try client(transport)
+        let endpoints: [Endpoint<Void>] = [
+            .post("/a", body: ["id": id, "title": title]),
+            .put("/a/{id}", ["id": id], body: ["id": id, "title": title]),
+            .patch("/a", body: ["title": title, "note": nil]), .post("/a").sending([id, title]),
+        ]
+        let bodies = try endpoints.map { try $0.makeRequest().body }
+        let texts = bodies.map { body in
+            if case .bytes(let buffer) = body { String(buffer: buffer) } else { "" }
+        }
+        let both = #"{"id":7,"title":"Owls"}"#
+        #expect(texts == [both, both, #"{"title":"Owls","note":null}"#, #"[7,"Owls"]"#])
+        for endpoint in endpoints { try await api.send(endpoint) }
+        #expect(sent(transport)[1] == "PUT /v1/a/7 HTTP/1.1")
+        let error = #expect(throws: NightjarError.self) {
+            try Endpoint<Void>.post("/a", body: ["id": id, "ratio": Double.infinity]).makeRequest()
+        }
+        #expect(error?.kind == .invalidRequest)
+    }
+
+    @Test func untypedEndpointsAreStreamedAndListed() async throws {
+        let list: [ScriptedTransport.Step] = [.head(200), .body("[1,2]"), .end]
+        let transport = ScriptedTransport([reply, list])
+        let api = try client(transport)
+        let streamed = try await api.stream(.get("/a", ["page": 2]))
+        #expect(try await streamed.collect(upTo: 100).status == 200)
+        var sizes: [Int] = []
+        for try await page in try api.pages(.get("/b"), Pagination()) { sizes.append(page.count) }
+        #expect(sizes == [2])
+        #expect(sent(transport).first == "GET /v1/a?page=2 HTTP/1.1")
+    }
+
     @Test func otherValuesAreSentInTheQuery() async throws {
         let titles: [ScriptedTransport.Step] = [.head(200), .body(#"{"titles":["a","b"]}"#), .end]
         let transport = ScriptedTransport([titles, titles])
