@@ -29,6 +29,7 @@ public func njl_client_new(
             if listener.decides_requests || listener.decides_storing {
                 configuration.attachHooks(engine.callbacks, of: listener)
             }
+            configuration.attachAddressFunctions(engine.callbacks, of: listener)
             if let mock = Handle<Mock>.borrow(listener.mock) { configuration.mock = mock }
         }
         return Handle<Client>.make(try Client(configuration))

@@ -677,6 +677,21 @@ import Testing
         try Allocations.fail(.allFrom, in: use)
     }
 
+    /// Mocks open no connections, so the functions need a server.
+    @Test func addressFunctionsSurvive() throws {
+        let port = try demo.start()
+        let use = """
+            local api <close> = nightjar.client {retry = false, proxy = false,
+              resolver = function(host, port) return {"127.0.0.1"} end,
+              on_addresses = function(host, addresses) return addresses end}
+            local status = api:get("http://api.test:\(port)/echo").status
+            local refusing <close> = nightjar.client {retry = false, proxy = false, on_addresses = function() return false, "no" end}
+            local _, wrong = pcall(refusing.get, refusing, "http://127.0.0.1:\(port)/echo")
+            """
+        try Allocations.fail(.allFrom, in: use)
+        demo.stop()
+    }
+
     @Test func cassettesSurvive() throws {
         try inFolder { folder in
             let origin = try origin()

@@ -88,6 +88,19 @@ import Testing
         #expect(try failure(of: source, client) == nil)
     }
 
+    /// A script cannot choose addresses: it cannot create clients, and calls have no such options.
+    @Test(arguments: [
+        "assert(not pcall(nightjar.client, { resolver = function() return { '127.0.0.1' } end }))",
+        "assert(not pcall(nightjar.client, { on_addresses = function() return true end }))",
+        "assert(not pcall(api.get, api, '/new', { resolver = function() return { '127.0.0.1' } end }))",
+        "assert(not pcall(api.get, api, '/new', { on_addresses = function() return true end }))",
+    ])
+    func scriptsCannotChooseAddresses(source: String) throws {
+        let client = try client(SandboxHostTests.secretive)
+        #expect(try failure(of: source, client) == nil)
+        #expect(client.mock?.calls.isEmpty == true)
+    }
+
     // MARK: State
 
     @Test(arguments: [

@@ -5,8 +5,8 @@
 #include "njl_types.h"
 
 /* A decision request of a client to its script: for a token, a mock's response, the decision of a challenge, the
- * headers of a request, or whether a response is stored. Also the notifications that a login
- * is required and that a certificate chain has no pinned key. */
+ * headers of a request, whether a response is stored, the addresses of a name, or which addresses are allowed. Also the
+ * notifications that a login is required and that a certificate chain has no pinned key. */
 typedef struct njl_callback njl_callback;
 typedef enum njl_callback_kind {
   NJL_TOKEN_NEEDED,
@@ -16,6 +16,8 @@ typedef enum njl_callback_kind {
   NJL_CHALLENGE,      /* njl_callback_decide responds */
   NJL_CALL_REQUEST,   /* njl_callback_decide responds */
   NJL_STORE,          /* njl_callback_decide responds */
+  NJL_NAME,           /* njl_callback_decide responds */
+  NJL_ADDRESSES,      /* njl_callback_decide responds */
   NJL_MOCK_REQUEST, /* a mock's function must return a response; `*client` is then the number of the mock */
 } njl_callback_kind;
 
@@ -33,13 +35,15 @@ void njl_callback_release(njl_callback *callback);
 /* Returns the number, from 1, of the function that must respond: a function of a mock, or one of the client's token
  * functions. */
 int64_t njl_callback_function(const njl_callback *callback);
-/* Returns the request of NJL_MOCK_REQUEST or NJL_CALL_REQUEST, the report of NJL_PIN_MISMATCH, the challenge of
- * NJL_CHALLENGE or the response of NJL_STORE, a JSON object. */
+njl_callback_kind njl_callback_kind_of(const njl_callback *callback);
+int64_t njl_callback_listener(const njl_callback *callback); /* the number of the listener */
+/* Returns the request, the report of NJL_PIN_MISMATCH, the challenge of NJL_CHALLENGE or the response of NJL_STORE, a JSON
+ * object. */
 njl_text *njl_callback_request(const njl_callback *callback);
 typedef enum njl_choice { NJL_CHOOSE_DEFAULT, NJL_CHOOSE_TABLE, NJL_CHOOSE_CANCEL } njl_choice;
-/* Responds to NJL_CHALLENGE, NJL_CALL_REQUEST or NJL_STORE. `text` is the credentials or the headers as a JSON object,
- * or the message of a cancellation, whose data is NULL if there is none. The waiting calls fail if the credentials or
- * the headers are invalid. */
+/* Responds to NJL_CHALLENGE, NJL_CALL_REQUEST, NJL_STORE, NJL_NAME or NJL_ADDRESSES. `text` is the credentials or the
+ * headers as a JSON object, the addresses as a JSON array, or the message of a cancellation (NULL: no message). The
+ * waiting calls fail if the credentials, the headers or the addresses are invalid. */
 void njl_callback_decide(njl_callback *callback, njl_choice choice, njl_bytes text);
 /* Returns the body of the request of NJL_MOCK_REQUEST or NJL_CALL_REQUEST, owned by the caller. NULL if the body of the
  * call is supplied or read while it is sent. */

@@ -19,6 +19,8 @@ typedef struct njl_listener {
   bool decides_challenges; /* receives a decision request for each challenge */
   bool decides_requests;   /* receives a decision request for the request of each call */
   bool decides_storing;    /* receives a decision request for each response that the cache could store */
+  bool resolves_names;     /* receives a decision request for each name without known addresses */
+  bool decides_addresses;  /* receives a decision request for the addresses of each connection */
   const njl_mock *mock; /* used in place of the network; NULL: no mock, or the mock in the options */
 } njl_listener;
 

@@ -18,7 +18,7 @@ extension ConnectionAttempt {
             do throws(NightjarError) {
                 let permitted = try connector.addresses.permitted(
                     found, of: peer, isConnectedByProxy: isConnectedByProxy)
-                guard !permitted.isEmpty else { throw ConnectFailure.notFound(peer.host, nil, purpose: peer.role) }
+                guard !permitted.isEmpty else { throw ConnectFailure.notFound(peer, nil) }
                 guard connector.requestsAddresses, !peer.isProxy else { return next(permitted) }
                 choose(among: permitted, of: peer, then: next)
             } catch {
@@ -46,7 +46,7 @@ extension ConnectionAttempt {
         }
         guard connector.requestsNames else {
             resolver.addresses(peer.host, peer.port).assumeIsolated().whenComplete { [self] result in
-                found(peer, result.mapError { ConnectFailure.notFound(peer.host, $0, purpose: peer.role) }, next)
+                found(peer, result.mapError { ConnectFailure.notFound(peer, $0) }, next)
             }
             return
         }
@@ -87,13 +87,8 @@ extension ConnectionAttempt {
                     let allowed = chosen.compactMap { address in candidates.first { $0.address == address } }
                     if allowed.isEmpty { failed(ConnectFailure.denied(peer)) } else { next(allowed) }
                 case .fail(let error): failed(error)
-                case .useDefault, .certificate: failed(ConnectFailure.denied(peer))
+                case .useDefault, .certificate: next(Array(candidates))
                 }
             })
     }
-}
-
-extension Peer {
-    /// ` of the proxy` for a proxy; otherwise empty.
-    fileprivate var role: String { isProxy ? " of the proxy" : "" }
 }
