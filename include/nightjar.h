@@ -2908,10 +2908,10 @@ NJ_NEW nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, b
  * Blocks this thread until the work in flight has ended, and closes the client. New calls, transfers, streams and logins
  * fail with NJ_CLOSED as soon as the function starts.
  *
- * Calls, batches, downloads, uploads and logins end by themselves. Event streams end with NJ_CLOSED. WebSockets are
- * closed with the code 1001. An outbox sends no further entries; they stay in its journal. A call that waits for its
- * hook in a script has not been sent yet, and fails with NJ_CLOSED. Other threads must poll the queues of the calls,
- * whose callbacks may be needed to end them. nj_client_free is still necessary.
+ * Calls, batches, downloads, uploads, logins, and the saves of logins and logouts end by themselves. Event streams end
+ * with NJ_CLOSED. WebSockets are closed with the code 1001. An outbox sends no further entries; they stay in its journal.
+ * A call that waits for its hook in a script has not been sent yet, and fails with NJ_CLOSED. Other threads must poll the
+ * queues of the calls, whose callbacks may be needed to end them. nj_client_free is still necessary.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @return NJ_OK; NJ_TIMEOUT: the remaining work was cancelled; NJ_CANCELLED if another thread frees the client;

@@ -692,6 +692,24 @@ import Testing
         demo.stop()
     }
 
+    @Test func tokenStoresSurvive() throws {
+        let origin = try origin()
+        let use = """
+            local records = {}
+            local api <close> = nightjar.client {base_url = "\(origin)", retry = false, proxy = false,
+              auth = {type = "oauth2", grant = "client_credentials", token_url = "/v1/oauth/token", client_id = "demo",
+                client_secret = "demo-secret", store = "host:main"},
+              token_store = {
+                load = function(key) return records[key] end,
+                save = function(key, record) records[key] = record end,
+                delete = function(key) records[key] = nil end}}
+            local status = api:get("/v1/me").status
+            api:log_out()
+            """
+        try Allocations.fail(.allFrom, in: use)
+        demo.stop()
+    }
+
     @Test func cassettesSurvive() throws {
         try inFolder { folder in
             let origin = try origin()

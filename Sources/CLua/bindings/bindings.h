@@ -74,9 +74,9 @@ typedef struct njl_responder {
  * with its results. An error of the function or of the responder fails the request. */
 int njl_call_and_respond(lua_State *L, const njl_responder *responder) NJL_RAISES;
 /* Raises an error if the running task, or a task above it, runs a function that resolves names or decides about addresses
- * for the client with the number `client`. The client waits for this function, so the function must not wait for the
- * client. */
-void njl_check_caller(lua_State *L, const njl_host *host, lua_Integer client) NJL_RAISES;
+ * for the client with the number `client`, or a function of the token store with the number `store` (0: none). The client
+ * waits for this function, so the function must not wait for the client. */
+void njl_check_caller(lua_State *L, const njl_host *host, lua_Integer client, lua_Integer store) NJL_RAISES;
 
 /* client_decisions.c */
 /* Moves the functions in the options `on_challenge`, `on_request` and `on_store` of the table at `options` into the client
@@ -101,6 +101,16 @@ void njl_read_address_functions(lua_State *L, int options, int client, njl_liste
  * of the function and return their number. */
 int njl_push_name_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 int njl_push_addresses_call(lua_State *L, njl_callback *callback) NJL_RAISES;
+
+/* token_store.c */
+/* Reads the option `token_store` of the table at `options` into the client and the listener. Returns the number of the
+ * store; 0: none. */
+lua_Integer njl_read_token_store(lua_State *L, njl_host *host, int options, int client,
+                                 njl_listener *listener) NJL_RAISES;
+/* Replaces the token store on top of the stack by a function that handles the request for a record. Pushes the arguments
+ * of the function and returns their number. */
+int njl_push_record_call(lua_State *L, njl_callback *callback) NJL_RAISES;
+void njl_open_token_store(lua_State *L) NJL_RAISES;
 
 /* mock.c */
 /* Pushes a mock made from the routes in the table at `index`. */
@@ -297,7 +307,8 @@ enum {
   NJL_CLIENT_STORE,
   NJL_CLIENT_RESOLVER,
   NJL_CLIENT_ADDRESSES,
-  NJL_CLIENT_VALUES = NJL_CLIENT_ADDRESSES
+  NJL_CLIENT_TOKEN_STORE,
+  NJL_CLIENT_VALUES = NJL_CLIENT_TOKEN_STORE
 };
 /* Moves the function in the option `name` of the table at `options` into the client. Returns false if there is none. */
 bool njl_read_function(lua_State *L, int options, int client, const char *name, int slot) NJL_RAISES;

@@ -41,15 +41,17 @@ static const char *exclusive_option(const njl_callback *callback) {
   switch (njl_callback_kind_of(callback)) {
   case NJL_NAME: return "resolver";
   case NJL_ADDRESSES: return "on_addresses";
+  case NJL_RECORD: return "token_store";
   default: return NULL;
   }
 }
 
-void njl_check_caller(lua_State *L, const njl_host *host, lua_Integer client) {
+void njl_check_caller(lua_State *L, const njl_host *host, lua_Integer client, lua_Integer store) {
   for (const njl_task *task = host->current; task != NULL; task = task->parent) {
     if (task->callback == NULL) continue;
     const char *option = exclusive_option(task->callback);
-    if (option == NULL || (lua_Integer)njl_callback_listener(task->callback) != client) continue;
+    lua_Integer number = (lua_Integer)njl_callback_listener(task->callback);
+    if (option == NULL || (number != client && number != store)) continue;
     njl_raise(L, NJL_KIND_REENTRANT, 0,
               "a function of %s cannot use a client that waits for it; use another client", option);
   }

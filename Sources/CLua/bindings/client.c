@@ -22,6 +22,7 @@ typedef struct client {
   bool has_hooks;     /* before or after functions in the user values */
   bool has_exclusive; /* functions in the user values that must not use the client */
   lua_Integer number; /* of the listener; 0: none */
+  lua_Integer store;  /* the number of the token store; 0: none */
 } client;
 
 static client *check_client(lua_State *L) {
@@ -31,7 +32,7 @@ static client *check_client(lua_State *L) {
     return NULL;
   }
   if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the client is closed");
-  if (self->has_exclusive) njl_check_caller(L, self->host, self->number);
+  if (self->has_exclusive) njl_check_caller(L, self->host, self->number, self->store);
   return self;
 }
 
@@ -126,9 +127,10 @@ int njl_client_open(lua_State *L) {
     njl_read_pinning(L, 1, 2, &listener);
     njl_read_decisions(L, 1, 2, &listener);
     njl_read_address_functions(L, 1, 2, &listener);
+    self->store = njl_read_token_store(L, host, 1, 2, &listener);
   }
   take_mock(L, host, &listener);
-  self->has_exclusive = listener.resolves_names || listener.decides_addresses;
+  self->has_exclusive = listener.resolves_names || listener.decides_addresses || self->store != 0;
   if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins || listener.reports_pins ||
       listener.decides_challenges || listener.decides_requests || listener.decides_storing || self->has_exclusive) {
     listener.number = self->number = njl_number(L, host, 2);

@@ -9,7 +9,8 @@
 /* Pushes a copy of the options at `index` without those that may have functions. */
 static void push_without_functions(lua_State *L, int index) {
   static const char *const functions[] = {"log",        "before",   "after",    "mock",         "on_challenge",
-                                          "on_request", "on_store", "resolver", "on_addresses", NULL};
+                                          "on_request", "on_store", "resolver", "on_addresses", "token_store",
+                                          NULL};
   lua_newtable(L);
   for (lua_pushnil(L); lua_next(L, index) != 0;) {
     if (njl_find_name(L, -2, functions) >= 0) {

@@ -82,7 +82,7 @@ typedef struct arrival {
   njl_task *task; /* the spawned task */
 } arrival;
 
-/* Replaces the client or mock on top of the stack by a function that handles the decision request. Pushes the arguments of
+/* Replaces the client, mock or token store on top of the stack by a function that handles the decision request. Pushes the arguments of
  * the function and returns their number. Returns 0 and changes nothing for requests of other kinds. */
 static int push_decision(lua_State *L, const arrival *arrival) {
   switch (arrival->kind) {
@@ -92,6 +92,7 @@ static int push_decision(lua_State *L, const arrival *arrival) {
   case NJL_STORE: return njl_push_store_call(L, arrival->handle);
   case NJL_NAME: return njl_push_name_call(L, arrival->handle);
   case NJL_ADDRESSES: return njl_push_addresses_call(L, arrival->handle);
+  case NJL_RECORD: return njl_push_record_call(L, arrival->handle);
   default: return 0;
   }
 }
