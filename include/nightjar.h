@@ -209,7 +209,7 @@
  *   nj_address_request: a decision request for the addresses of a host
  *     nj_address_request_retain, nj_address_request_release, nj_address_request_host, nj_address_request_port,
  *     nj_address_request_is_proxy, nj_address_request_count, nj_address_request_at, nj_address_request_respond,
- *     nj_address_request_fail
+ *     nj_address_request_fail, nj_address_request_use_default
  *
  *   Retries
  *     nj_config_set_retry_attempts, nj_config_set_retry_backoff, nj_config_set_retry_max_wait,
@@ -1173,9 +1173,9 @@ NJ_API nj_status nj_config_set_address_filter(nj_config *config, const char *con
 /**
  * Resolves a name, or decides about the addresses of a host to which the client is about to open a connection: see
  * nj_config_set_resolver and nj_config_set_on_addresses. The callback responds at once with
- * nj_address_request_respond or nj_address_request_fail, or keeps the request with nj_address_request_retain and responds
- * later, from any thread. If the last owner releases the request without a response, the waiting calls fail as after
- * nj_address_request_fail.
+ * nj_address_request_respond, nj_address_request_use_default or nj_address_request_fail, or keeps the request with
+ * nj_address_request_retain and responds later, from any thread. If the last owner releases the request without a
+ * response, the waiting calls fail as after nj_address_request_fail.
  *
  * Runs inside the first nj_queue_poll or blocking function that runs for one of the calls that wait for the connection.
  * Requests that the client sends itself, such as token requests and the refresh of cached responses, belong to no call.
@@ -2230,6 +2230,13 @@ NJ_API nj_status nj_address_request_respond(nj_address_request *request, const c
  */
 NJ_API nj_status nj_address_request_fail(nj_address_request *request, const char *message);
 
+/**
+ * Responds as if there were no callback: the system resolves the name, or all addresses of the request may be used.
+ *
+ * @return NJ_OK, also if no call waits any more; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
+ */
+NJ_API nj_status nj_address_request_use_default(nj_address_request *request);
+
 /* ==================================================================================================================
  * Retries
  *
@@ -2943,10 +2950,10 @@ NJ_NEW nj_task *nj_client_start_log_out(nj_client *client, const char *scheme, b
  * Blocks this thread until the work in flight has ended, and closes the client. New calls, transfers, streams and logins
  * fail with NJ_CLOSED as soon as the function starts.
  *
- * Calls, batches, downloads, uploads and logins end by themselves. Event streams end with NJ_CLOSED. WebSockets are
- * closed with the code 1001. An outbox sends no further entries; they stay in its journal. A call that waits for its
- * hook in a script has not been sent yet, and fails with NJ_CLOSED. Other threads must poll the queues of the calls,
- * whose callbacks may be needed to end them. nj_client_free is still necessary.
+ * Calls, batches, downloads, uploads, logins, and the saves of logins and logouts end by themselves. Event streams end
+ * with NJ_CLOSED. WebSockets are closed with the code 1001. An outbox sends no further entries; they stay in its journal.
+ * A call that waits for its hook in a script has not been sent yet, and fails with NJ_CLOSED. Other threads must poll the
+ * queues of the calls, whose callbacks may be needed to end them. nj_client_free is still necessary.
  *
  * @param seconds 0 to 3153600000; NJ_NO_LIMIT (0) and INFINITY: no limit
  * @return NJ_OK; NJ_TIMEOUT: the remaining work was cancelled; NJ_CANCELLED if another thread frees the client;

@@ -102,6 +102,13 @@ public func nj_address_request_fail(_ request: OpaquePointer?, _ message: Unsafe
     }
 }
 
+@_cdecl("nj_address_request_use_default") @implementation
+public func nj_address_request_use_default(_ request: OpaquePointer?) -> nj_status {
+    setting { () throws(NightjarError) in
+        try required(Handle<AddressRequestBox>.borrow(request), "request").request.useDefault()
+    }
+}
+
 @_cdecl("nj_address_request_retain") @implementation
 public func nj_address_request_retain(_ request: OpaquePointer?) -> OpaquePointer? {
     Handle<AddressRequestBox>.borrow(request).map { Handle.make($0) }

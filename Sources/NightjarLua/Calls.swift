@@ -30,6 +30,8 @@ public func njl_client_new(
             if listener.decides_requests || listener.decides_storing {
                 configuration.attachHooks(engine.callbacks, of: listener)
             }
+            configuration.attachAddressFunctions(engine.callbacks, of: listener)
+            configuration.hostTokens = Handle<HostTokenStore.Access>.borrow(listener.token_store)
             if let mock = Handle<Mock>.borrow(listener.mock) { configuration.mock = mock }
         }
         return Handle<Client>.make(try Client(configuration))

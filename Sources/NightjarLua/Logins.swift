@@ -23,8 +23,7 @@ final class ScriptCallbacks: Sendable {
     func next() -> ScriptCallback? { pending.withLock { $0.isEmpty ? nil : $0.removeFirst() } }
 }
 
-/// A decision request for a token, for the response of a mock's route, about a challenge, for the headers of a request or
-/// whether a response is stored, or a notification, which has no response.
+/// A decision request of a client or a mock to the script, or a notification, which has no response.
 final class ScriptCallback: Sendable {
     /// The number of the client or the mock.
     let client: Int64

@@ -89,6 +89,16 @@ public func njl_callback_function(_ callback: OpaquePointer?) -> Int64 {
     Int64(Handle<ScriptCallback>.borrow(callback)?.function ?? 0)
 }
 
+@_cdecl("njl_callback_kind_of") @implementation
+public func njl_callback_kind_of(_ callback: OpaquePointer?) -> njl_callback_kind {
+    Handle<ScriptCallback>.borrow(callback)?.kind ?? NJL_LOGIN_REQUIRED
+}
+
+@_cdecl("njl_callback_listener") @implementation
+public func njl_callback_listener(_ callback: OpaquePointer?) -> Int64 {
+    Handle<ScriptCallback>.borrow(callback)?.client ?? 0
+}
+
 @_cdecl("njl_callback_request") @implementation
 public func njl_callback_request(_ callback: OpaquePointer?) -> OpaquePointer? {
     guard let callback = Handle<ScriptCallback>.borrow(callback) else { return nil }

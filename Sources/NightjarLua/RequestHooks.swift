@@ -29,7 +29,7 @@ protocol HookDecision: Sendable {
     var kind: njl_callback_kind { get }
     /// The table for the function, as JSON and without a body.
     var text: BorrowedText { get }
-    /// The body in the table.
+    /// The body in the table, or the record.
     var body: ByteBuffer? { get }
     /// Responds with the results of the function.
     func decide(_ choice: njl_choice, _ text: njl_bytes)

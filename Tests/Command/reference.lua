@@ -249,7 +249,9 @@ end
 do
   local found, message = known_options(client_with "")
   -- The Lua host reads the options that are functions.
-  for _, name in ipairs { "log", "before", "after", "on_challenge", "on_request", "on_store", "observer" } do found[name] = true end
+  local functions = { "log", "before", "after", "on_challenge", "on_request", "on_store", "observer", "resolver", "on_addresses",
+    "token_store" }
+  for _, name in ipairs(functions) do found[name] = true end
   if found then compare("nightjar.client_options", found, "option") else complain("client_options: %s", message) end
 end
 do

@@ -110,6 +110,22 @@ import class Foundation.Thread
         #expect(peer.socketCount == 0)
     }
 
+    @Test func defaultIsTheLookupOfTheSystem() throws {
+        let peer = try server()
+        let resolver = Record { request in
+            try request.useDefault()
+            #expect(throws: NightjarError.self) { try request.useDefault() }
+            return true
+        }
+        let api = try client(resolver: resolver) { $0.transport.ipFamily = .ipv4 }
+        for _ in 0..<2 { #expect(try api.sendBlocking(get(peer, "localhost")).text == "reached") }
+        let error = try failure(api, get(peer, "nowhere.invalid"))
+        #expect(error.kind == .dns)
+        #expect(error.message.hasPrefix("resolving the host \"nowhere.invalid\" failed: "), "\(error.message)")
+        // The second connection uses the cached addresses.
+        #expect(resolver.requests == ["localhost []", "nowhere.invalid []"])
+    }
+
     @Test func responseThatDoesNotFitLeavesTheRequestPending() throws {
         let peer = try server()
         let many = try (0..<10_000).map { try IPAddress("10.0.\($0 / 256).\($0 % 256)") }
@@ -214,6 +230,17 @@ import class Foundation.Thread
                 "127.0.0.2 [127.0.0.2]",
             ])
         #expect(resolver.requests.count == 1)
+    }
+
+    @Test func defaultAllowsAllAddresses() throws {
+        let peer = try server()
+        let filter = Record { request in
+            try request.useDefault()
+            return true
+        }
+        let api = try client(resolver: try record("127.0.0.2", "127.0.0.1"), filter: filter)
+        #expect(try api.sendBlocking(get(peer)).text == "reached")
+        #expect(filter.requests == ["api.test [127.0.0.2, 127.0.0.1]"])
     }
 
     @Test func filterDecidesAboutAddressesOfTheSystem() throws {

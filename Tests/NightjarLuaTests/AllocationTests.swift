@@ -689,6 +689,39 @@ import Testing
         try Allocations.fail(.allFrom, in: use)
     }
 
+    /// Mocks open no connections, so the functions need a server.
+    @Test func addressFunctionsSurvive() throws {
+        let port = try demo.start()
+        let use = """
+            local api <close> = nightjar.client {retry = false, proxy = false,
+              resolver = function(host, port) return {"127.0.0.1"} end,
+              on_addresses = function(host, addresses) return addresses end}
+            local status = api:get("http://api.test:\(port)/echo").status
+            local refusing <close> = nightjar.client {retry = false, proxy = false, on_addresses = function() return false, "no" end}
+            local _, wrong = pcall(refusing.get, refusing, "http://127.0.0.1:\(port)/echo")
+            """
+        try Allocations.fail(.allFrom, in: use)
+        demo.stop()
+    }
+
+    @Test func tokenStoresSurvive() throws {
+        let origin = try origin()
+        let use = """
+            local records = {}
+            local api <close> = nightjar.client {base_url = "\(origin)", retry = false, proxy = false,
+              auth = {type = "oauth2", grant = "client_credentials", token_url = "/v1/oauth/token", client_id = "demo",
+                client_secret = "demo-secret", store = "host:main"},
+              token_store = {
+                load = function(key) return records[key] end,
+                save = function(key, record) records[key] = record end,
+                delete = function(key) records[key] = nil end}}
+            local status = api:get("/v1/me").status
+            api:log_out()
+            """
+        try Allocations.fail(.allFrom, in: use)
+        demo.stop()
+    }
+
     @Test func cassettesSurvive() throws {
         try inFolder { folder in
             let origin = try origin()

@@ -105,6 +105,20 @@ import Testing
         #expect(try failure(of: source.replacing("%d", with: "1"), client, sandboxed: false) == nil)
     }
 
+    /// A script cannot choose addresses or store logins: it cannot create clients, and calls have no such options.
+    @Test(arguments: [
+        "assert(not pcall(nightjar.client, { resolver = function() return { '127.0.0.1' } end }))",
+        "assert(not pcall(nightjar.client, { on_addresses = function() return true end }))",
+        "assert(not pcall(api.get, api, '/new', { resolver = function() return { '127.0.0.1' } end }))",
+        "assert(not pcall(api.get, api, '/new', { on_addresses = function() return true end }))",
+        "assert(not pcall(nightjar.client, { token_store = { load = print, save = print, delete = print } }))",
+    ])
+    func scriptsCannotChooseAddressesOrStoreLogins(source: String) throws {
+        let client = try client(SandboxHostTests.secretive)
+        #expect(try failure(of: source, client) == nil)
+        #expect(client.mock?.calls.isEmpty == true)
+    }
+
     // MARK: State
 
     @Test(arguments: [

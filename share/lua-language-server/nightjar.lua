@@ -857,7 +857,7 @@ function client:log_out(options) end
 ---@param options? { prompt?: fun(info: table), scheme?: string }
 function client:log_in(options) end
 
----Waits until the calls, transfers and logins in flight have ended, and closes the client. Event streams and new calls raise an error of the kind closed. WebSockets are closed with the code 1001. An outbox sends no further entries. After timeout seconds, cancels the remaining work and raises an error of the kind timeout. Not available for a client of the host program.
+---Waits until the calls, transfers and logins in flight, and the saves of logins and logouts, have ended, and closes the client. Event streams and new calls raise an error of the kind closed. WebSockets are closed with the code 1001. An outbox sends no further entries. After timeout seconds, cancels the remaining work and raises an error of the kind timeout. Not available for a client of the host program.
 ---@param options? { timeout?: number }
 function client:drain(options) end
 
@@ -901,6 +901,8 @@ function client:close() end
 ---@field local_address? string The local address of connections, which use its version of IP. Default: chosen by the system.
 ---@field interface? string The network interface of connections. Without the privilege to bind a socket to an interface, which older versions of Linux require, an address of the interface is the local address. Default: any.
 ---@field address_filter? "public"|false|nightjar.address_filter_options The addresses to which the client may connect, after names are resolved; for programs that fetch untrusted URLs. "public": all public addresses. Other calls fail with invalid_request. Default: false.
+---@field resolver fun(host: string, port: integer, is_proxy: boolean): string[]?, string? Resolves the names of servers and proxies. Returns 0 to 64 addresses in order of preference; nil, so that the system resolves the name; or nil and a message, so that the calls fail with dns. The addresses are cached for 60 seconds. The function runs while the script waits for a call, within the call's timeouts, and cannot use its own client. Default: none.
+---@field on_addresses fun(host: string, addresses: string[], port: integer): string[]|boolean, string? Decides for each connection, after address_filter, to which addresses of the server it may be opened. Returns those addresses, true for all, or false and an optional message. Calls without an allowed address fail with invalid_request. The function runs while the script waits for a call, within the call's timeouts, and cannot use its own client. Default: none.
 ---@field https_only? boolean|nightjar.https_only_options Whether calls to http and ws URLs fail with invalid_request before a connection is opened, also after redirects. Default: false.
 ---@field wait_for_connectivity? number|false Seconds that a call waits for the network instead of failing with offline. Default: 0.
 ---@field allow_metered? boolean Whether calls may use a metered network. Default: true.
@@ -928,6 +930,7 @@ function client:close() end
 ---@field mock? nightjar.mock|table Responses in place of servers. Default: none.
 ---@field on_challenge fun(challenge: nightjar.challenge): table|false|nil, string? Decides a challenge of a server. Returns { user =, password = } for "http", a table of nightjar.client_certificate_options for "client_certificate", nil for the default, or false and a message to fail the waiting calls. Default: none.
 ---@field on_request fun(request: nightjar.prepared_request): table<string, string|integer|false>|false|nil, string? Called before the request of each call is sent, also of streams, pages and transfers, but not for token requests. Returns headers to set (false removes a header), nil, or false and a message to fail the call. Retries and redirects to the same origin send the same headers. Default: none.
+---@field token_store? nightjar.token_store_options The functions of the logins with the store "host:KEY". Clients with the same table share the logins and each token refresh. Default: none.
 ---@field on_store fun(response: { call_id: integer, method: string, url: string, status: integer, headers: table }): boolean? Called before the cache stores a response. Returns false if the response must not be stored; older entries for the request are then removed. After an error, the response is not stored either. Default: none.
 ---@field observer? fun(step: nightjar.observation) Called with each step of the client's calls, in order, while the script waits. At most 4,096 steps wait: further steps replace the oldest ones, and the ends of calls are dropped last. An error of the function becomes a warning. Default: none.
 ---@field cassette? string|nightjar.cassette_options A file to which exchanges are recorded without secrets, and from which they are replayed. Default: none.
@@ -1182,6 +1185,12 @@ function client:close() end
 ---@field deny? string[] The addresses that are denied: networks such as "10.0.0.0/8", single addresses, and the classes private, loopback, link_local, shared, unspecified, multicast, documentation, reserved, and non_public for all of these. An IPv4 address in an IPv6 address is also checked. Default: { "non_public" }.
 ---@field allow? string[] The exceptions, in the same form. Default: none.
 ---@field allow_proxies? boolean Whether requests to names may go through proxies that resolve the names (http, https and socks5h). Their addresses are not checked. Default: false.
+
+---Functions that keep the records of logins. A record is opaque, has at most 1 MiB and contains the tokens in plain text, so the script must protect it. The functions run while the script waits, and cannot use the clients of the store. An operation fails after 30 seconds, and when its client is closed.
+---@class nightjar.token_store_options
+---@field load fun(key: string): string?, string? Returns the record that was saved last under this key, nil if there is none, or nil and a message if loading has failed. Default: required.
+---@field save fun(key: string, record: string): any, string? Stores the record permanently in place of the earlier record. Saving has failed if the function returns false, or nil and a message. Default: required.
+---@field delete fun(key: string): any, string? Deletes the record, also if there is none. Deleting has failed if the function returns false, or nil and a message. Default: required.
 
 ---The restriction to https and wss URLs.
 ---@class nightjar.https_only_options

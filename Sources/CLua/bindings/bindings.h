@@ -41,9 +41,8 @@ int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
 
 /* client_options.c */
-/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the options that may contain functions, such as log and
- * mock, and writes infinite timeouts as 0, because JSON has neither functions nor infinity. Replaces the options at index 1
- * by a copy. */
+/* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the options that may have functions, and writes
+ * infinite timeouts as 0, because JSON has neither functions nor infinity. Replaces the options at index 1 by a copy. */
 void njl_encode_client_options(lua_State *L) NJL_YIELDS;
 
 /* login.c, login_options.c */
@@ -76,9 +75,13 @@ typedef struct njl_responder {
   int results;           /* of the function */
   lua_CFunction respond; /* receives the results and the decision request as a light userdata */
 } njl_responder;
-/* Runs as the task of a decision request: calls a function with one argument, both of which are on the stack, and responds
+/* Runs as the task of a decision request: calls a function with its arguments, which are all on the stack, and responds
  * with its results. An error of the function or of the responder fails the request. */
 int njl_call_and_respond(lua_State *L, const njl_responder *responder) NJL_RAISES;
+/* Raises an error if the running task, or a task above it, runs a function that resolves names or decides about addresses
+ * for the client with the number `client`, or a function of the token store with the number `store` (0: none). The client
+ * waits for this function, so the function must not wait for the client. */
+void njl_check_caller(lua_State *L, const njl_host *host, lua_Integer client, lua_Integer store) NJL_RAISES;
 
 /* client_decisions.c */
 /* Moves the functions in the options `on_challenge`, `on_request` and `on_store` of the table at `options` into the client
@@ -90,6 +93,29 @@ int njl_push_challenge_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 /* Do the same for the request of a call, and for a response that the cache could store. */
 int njl_push_request_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 int njl_push_store_call(lua_State *L, njl_callback *callback) NJL_RAISES;
+/* Replaces the client on top of the stack by `decide`. Pushes the function of the client in the slot, and the decision
+ * request as a table. `what` names the request in messages. */
+void njl_push_decision_call(lua_State *L, njl_callback *callback, int slot, lua_CFunction decide,
+                            const char *what) NJL_RAISES;
+
+/* client_addresses.c */
+/* Moves the functions in the options `resolver` and `on_addresses` of the table at `options` into the client and the
+ * listener. */
+void njl_read_address_functions(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
+/* Replace the client on top of the stack by a function that resolves a name or decides about addresses. Push the arguments
+ * of the function and return their number. */
+int njl_push_name_call(lua_State *L, njl_callback *callback) NJL_RAISES;
+int njl_push_addresses_call(lua_State *L, njl_callback *callback) NJL_RAISES;
+
+/* token_store.c */
+/* Reads the option `token_store` of the table at `options` into the client and the listener. Returns the number of the
+ * store; 0: none. */
+lua_Integer njl_read_token_store(lua_State *L, njl_host *host, int options, int client,
+                                 njl_listener *listener) NJL_RAISES;
+/* Replaces the token store on top of the stack by a function that handles the request for a record. Pushes the arguments
+ * of the function and returns their number. */
+int njl_push_record_call(lua_State *L, njl_callback *callback) NJL_RAISES;
+void njl_open_token_store(lua_State *L) NJL_RAISES;
 
 /* mock.c */
 /* Pushes a mock made from the routes in the table at `index`. */
@@ -285,7 +311,10 @@ enum {
   NJL_CLIENT_REQUEST,
   NJL_CLIENT_STORE,
   NJL_CLIENT_OBSERVER,
-  NJL_CLIENT_VALUES = NJL_CLIENT_OBSERVER
+  NJL_CLIENT_RESOLVER,
+  NJL_CLIENT_ADDRESSES,
+  NJL_CLIENT_TOKEN_STORE,
+  NJL_CLIENT_VALUES = NJL_CLIENT_TOKEN_STORE
 };
 /* Moves the function in the option `name` of the table at `options` into the client. Returns false if there is none. */
 bool njl_read_function(lua_State *L, int options, int client, const char *name, int slot) NJL_RAISES;

@@ -33,5 +33,26 @@ static int returned(lua_State *L, int status, lua_KContext context) {
 
 int njl_call_and_respond(lua_State *L, const njl_responder *responder) {
   lua_KContext context = (lua_KContext)responder;
-  return returned(L, lua_pcallk(L, 1, responder->results, 0, context, returned), context);
+  return returned(L, lua_pcallk(L, lua_gettop(L) - 1, responder->results, 0, context, returned), context);
+}
+
+/* Returns the name of the option whose function handles the request; NULL: the function may use the client. */
+static const char *exclusive_option(const njl_callback *callback) {
+  switch (njl_callback_kind_of(callback)) {
+  case NJL_NAME: return "resolver";
+  case NJL_ADDRESSES: return "on_addresses";
+  case NJL_RECORD: return "token_store";
+  default: return NULL;
+  }
+}
+
+void njl_check_caller(lua_State *L, const njl_host *host, lua_Integer client, lua_Integer store) {
+  for (const njl_task *task = host->current; task != NULL; task = task->parent) {
+    if (task->callback == NULL) continue;
+    const char *option = exclusive_option(task->callback);
+    lua_Integer number = (lua_Integer)njl_callback_listener(task->callback);
+    if (option == NULL || (number != client && number != store)) continue;
+    njl_raise(L, NJL_KIND_REENTRANT, 0,
+              "a function of %s cannot use a client that waits for it; use another client", option);
+  }
 }

@@ -20,6 +20,9 @@ typedef struct client {
   njl_client *handle; /* NULL: closed */
   bool is_shared;     /* owned by the host program, which closes it */
   bool has_hooks;     /* before or after functions in the user values */
+  bool has_exclusive; /* functions in the user values that must not use the client */
+  lua_Integer number; /* of the listener; 0: none */
+  lua_Integer store;  /* the number of the token store; 0: none */
 } client;
 
 static client *check_client(lua_State *L) {
@@ -29,6 +32,7 @@ static client *check_client(lua_State *L) {
     return NULL;
   }
   if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the client is closed");
+  if (self->has_exclusive) njl_check_caller(L, self->host, self->number, self->store);
   return self;
 }
 
@@ -123,11 +127,15 @@ int njl_client_open(lua_State *L) {
     njl_read_pinning(L, 1, 2, &listener);
     njl_read_decisions(L, 1, 2, &listener);
     listener.observes_steps = njl_read_function(L, 1, 2, "observer", NJL_CLIENT_OBSERVER);
+    njl_read_address_functions(L, 1, 2, &listener);
+    self->store = njl_read_token_store(L, host, 1, 2, &listener);
   }
   take_mock(L, host, &listener);
+  self->has_exclusive = listener.resolves_names || listener.decides_addresses || self->store != 0;
   if (listener.level > 0 || listener.provided_count > 0 || listener.reports_logins || listener.reports_pins ||
-      listener.observes_steps || listener.decides_challenges || listener.decides_requests || listener.decides_storing) {
-    listener.number = njl_number(L, host, 2);
+      listener.observes_steps || listener.decides_challenges || listener.decides_requests || listener.decides_storing ||
+      self->has_exclusive) {
+    listener.number = self->number = njl_number(L, host, 2);
   }
   njl_encode_client_options(L);
   njl_bytes options;

@@ -39,9 +39,7 @@ static int respond(lua_State *L, const char *name) {
   }
 }
 
-/* Replaces the client on top of the stack by `decide`. Pushes the function of the client in the slot, and the decision
- * request as a table. */
-static void push_call(lua_State *L, njl_callback *callback, int slot, lua_CFunction decide, const char *what) {
+void njl_push_decision_call(lua_State *L, njl_callback *callback, int slot, lua_CFunction decide, const char *what) {
   lua_getiuservalue(L, -1, slot);
   lua_remove(L, -2);
   lua_pushcfunction(L, decide);
@@ -61,7 +59,7 @@ static const njl_responder challenges = {.results = 2, .respond = respond_to_cha
 static int decide_challenge(lua_State *L) { return njl_call_and_respond(L, &challenges); }
 
 int njl_push_challenge_call(lua_State *L, njl_callback *callback) {
-  push_call(L, callback, NJL_CLIENT_CHALLENGE, decide_challenge, "the challenge");
+  njl_push_decision_call(L, callback, NJL_CLIENT_CHALLENGE, decide_challenge, "the challenge");
   return 2;
 }
 
@@ -74,7 +72,7 @@ static const njl_responder requests = {.results = 2, .respond = respond_to_reque
 static int decide_request(lua_State *L) { return njl_call_and_respond(L, &requests); }
 
 int njl_push_request_call(lua_State *L, njl_callback *callback) {
-  push_call(L, callback, NJL_CLIENT_REQUEST, decide_request, "the request");
+  njl_push_decision_call(L, callback, NJL_CLIENT_REQUEST, decide_request, "the request");
   njl_loan *loan = njl_loan_push(L);
   loan->text = njl_callback_body(callback);
   if (loan->text != NULL) {
@@ -102,6 +100,6 @@ static const njl_responder responses = {.results = 1, .respond = respond_to_resp
 static int decide_response(lua_State *L) { return njl_call_and_respond(L, &responses); }
 
 int njl_push_store_call(lua_State *L, njl_callback *callback) {
-  push_call(L, callback, NJL_CLIENT_STORE, decide_response, "the response");
+  njl_push_decision_call(L, callback, NJL_CLIENT_STORE, decide_response, "the response");
   return 2;
 }

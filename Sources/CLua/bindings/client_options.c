@@ -6,10 +6,11 @@
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* Pushes a copy of the options at `index` without the options that may contain functions. */
+/* Pushes a copy of the options at `index` without those that may have functions. */
 static void push_without_functions(lua_State *L, int index) {
-  static const char *const functions[] = {"log",          "before",     "after",    "mock",
-                                          "on_challenge", "on_request", "on_store", "observer", NULL};
+  static const char *const functions[] = {"log",        "before",   "after",    "mock",     "on_challenge",
+                                          "on_request", "on_store", "observer", "resolver", "on_addresses",
+                                          "token_store", NULL};
   lua_newtable(L);
   for (lua_pushnil(L); lua_next(L, index) != 0;) {
     if (njl_find_name(L, -2, functions) >= 0) {

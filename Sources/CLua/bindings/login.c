@@ -1,5 +1,5 @@
 /* login.c - a client's tokens: token functions and on_login_required functions of the script, set_token, log_out and
- * log_in. Also runs the functions of mocks, observers, and on_pin_mismatch, on_challenge, on_request and on_store functions.
+ * log_in. Also runs the functions of mocks, the observers, and the functions that decide for the calls of clients.
  *
  * Each of these functions runs in a child of the root task. Several calls may wait for the same token: cancelling one
  * of these calls must not cancel the token function for the others. */
@@ -82,17 +82,28 @@ typedef struct arrival {
   njl_task *task; /* the spawned task */
 } arrival;
 
+/* Replaces the client, mock or token store on top of the stack by a function that handles the decision request. Pushes the arguments of
+ * the function and returns their number. Returns 0 and changes nothing for requests of other kinds. */
+static int push_decision(lua_State *L, const arrival *arrival) {
+  switch (arrival->kind) {
+  case NJL_MOCK_REQUEST: return njl_mock_push_call(L, arrival->handle);
+  case NJL_CHALLENGE: return njl_push_challenge_call(L, arrival->handle);
+  case NJL_CALL_REQUEST: return njl_push_request_call(L, arrival->handle);
+  case NJL_STORE: return njl_push_store_call(L, arrival->handle);
+  case NJL_NAME: return njl_push_name_call(L, arrival->handle);
+  case NJL_ADDRESSES: return njl_push_addresses_call(L, arrival->handle);
+  case NJL_RECORD: return njl_push_record_call(L, arrival->handle);
+  case NJL_STEPS: return njl_push_observer_call(L);
+  default: return 0;
+  }
+}
+
 /* Spawns the task for the arrival at index 1. */
 static int begin(lua_State *L) {
   arrival *arrival = lua_touserdata(L, 1);
   if (!njl_push_numbered(L, arrival->client)) return 0; /* The client or mock was collected, so the request fails. */
-  if (arrival->kind == NJL_MOCK_REQUEST || arrival->kind == NJL_CHALLENGE || arrival->kind == NJL_CALL_REQUEST ||
-      arrival->kind == NJL_STORE || arrival->kind == NJL_STEPS) {
-    int arguments = arrival->kind == NJL_CHALLENGE      ? njl_push_challenge_call(L, arrival->handle)
-                    : arrival->kind == NJL_CALL_REQUEST ? njl_push_request_call(L, arrival->handle)
-                    : arrival->kind == NJL_STORE        ? njl_push_store_call(L, arrival->handle)
-                    : arrival->kind == NJL_STEPS        ? njl_push_observer_call(L)
-                                                        : njl_mock_push_call(L, arrival->handle);
+  int arguments = push_decision(L, arrival);
+  if (arguments > 0) {
     arrival->task = njl_task_spawn(L, njl_host_open(L), arguments);
     arrival->task->is_observed = true;
     arrival->task->callback = arrival->handle;

@@ -12,6 +12,7 @@ const char NJL_PAGE[] = "nightjar.page";
 const char NJL_DECISION[] = "nightjar.decision";
 const char NJL_COOKIES[] = "nightjar.cookies";
 const char NJL_MOCK[] = "nightjar.mock";
+const char NJL_TOKEN_STORE[] = "nightjar.token_store";
 const char NJL_CACHE[] = "nightjar.cache";
 const char NJL_ENDPOINTS[] = "nightjar.endpoints";
 const char NJL_ENDPOINT[] = "nightjar.endpoint";

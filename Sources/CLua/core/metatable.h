@@ -14,7 +14,7 @@ extern const char NJL_CLIENT[], NJL_CALLER[], NJL_LIST[], NJL_PAGE[], NJL_DECISI
     NJL_THROTTLED[], NJL_RESPONSE[], NJL_HEADERS[], NJL_ERROR[], NJL_TASK[], NJL_WAIT[], NJL_GROUP[], NJL_DIGEST[],
     NJL_GATE[], NJL_CLOCK[], NJL_PIPE[], NJL_PROCESS[], NJL_RESOURCE[], NJL_CHANGES[],
     NJL_RECORDS[], NJL_EVENTS[], NJL_EVENT[], NJL_WEBSOCKET[], NJL_DOWNLOAD[], NJL_UPLOAD[],
-    NJL_MESSAGE_OF_SOCKET[], NJL_API_RESOURCE[], NJL_OBSERVER[], NJL_SNAPSHOT[];
+    NJL_MESSAGE_OF_SOCKET[], NJL_API_RESOURCE[], NJL_OBSERVER[], NJL_SNAPSHOT[], NJL_TOKEN_STORE[];
 
 void njl_set_type(lua_State *L, const char *type); /* sets the type of the userdata on top */
 void *njl_test(lua_State *L, int index, const char *type); /* returns NULL if the value has another type */

@@ -2,6 +2,7 @@
 #ifndef NJL_CLIENTS_H
 #define NJL_CLIENTS_H
 
+#include "njl_logins.h"
 #include "njl_mocks.h"
 #include "njl_types.h"
 
@@ -20,6 +21,9 @@ typedef struct njl_listener {
   bool decides_challenges; /* receives a decision request for each challenge */
   bool decides_requests;   /* receives a decision request for the request of each call */
   bool decides_storing;    /* receives a decision request for each response that the cache could store */
+  bool resolves_names;     /* receives a decision request for each name without known addresses */
+  bool decides_addresses;  /* receives a decision request for the addresses of each connection */
+  const njl_token_store *token_store; /* of logins with the store "host:KEY"; NULL: none */
   const njl_mock *mock; /* used in place of the network; NULL: no mock, or the mock in the options */
 } njl_listener;
 

@@ -65,6 +65,7 @@ typedef struct njl_failure {
 typedef enum njl_kind {
   NJL_KIND_INVALID_ARGUMENT = 1,
   NJL_KIND_CLOSED = 3,
+  NJL_KIND_REENTRANT = 4,
   NJL_KIND_CANCELLED = 10,
   NJL_KIND_TIMEOUT = 11,
   NJL_KIND_TOO_LARGE = 21,

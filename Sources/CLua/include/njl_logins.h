@@ -13,6 +13,12 @@ typedef struct njl_token {
 /* Returns false and sets `*error` on failure. */
 bool njl_client_set_token(njl_client *client, const njl_token *token, njl_future **error);
 
+/* A credential store that functions of the script implement. */
+typedef struct njl_token_store njl_token_store;
+/* `number` is the number under which the requests for records arrive. Returns NULL if `engine` is NULL. */
+njl_token_store *njl_token_store_new(njl_engine *engine, int64_t number);
+void njl_token_store_release(njl_token_store *store);
+
 /* Starts a login. The login is awaited, cancelled and abandoned like a call. A poll reports `wait` when the user has to
  * act (njl_login_prompts) and when the login has ended. Returns NULL and sets `*error` if the login could not start. */
 njl_future *njl_login_start(njl_engine *engine, njl_client *client, njl_wait *wait, njl_bytes scheme,

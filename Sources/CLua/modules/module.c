@@ -65,6 +65,7 @@ int luaopen_nightjar(lua_State *L) {
   njl_open_loan(L);
   njl_open_cookies(L);
   njl_open_mock(L);
+  njl_open_token_store(L);
   njl_open_cache(L);
   njl_open_list(L);
   njl_open_records(L);

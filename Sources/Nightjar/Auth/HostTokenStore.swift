@@ -8,6 +8,9 @@ import Synchronization
 /// A save is a compare-and-swap: it loads the record, compares its version and writes the new one. The clients that share
 /// the callback take turns, so that no other client changes the record meanwhile. Programs in other processes must not
 /// change it. A logout deletes the record; its tombstone stays in memory for the other clients.
+///
+/// If the thread that runs the callback may close the client, the operations in progress fail when the client closes: the
+/// thread waits for the client and cannot run the callback.
 package struct HostTokenStore: TokenStore {
     let key: String
     /// The callback and the state of the key. Nil until the client is created.
@@ -76,8 +79,14 @@ package struct HostTokenStore: TokenStore {
     ) {
         let operation = Operation(on: loop, next)
         let late = failure(
-            "has not responded within \(HostTokenStore.timeout.components.seconds) s; poll the queue, and respond to "
-                + "each request")
+            "has not responded within \(HostTokenStore.timeout.components.seconds) s; poll the queue (or let the "
+                + "script wait), and respond to each request")
+        if endsWithClient {
+            let closed = failure("was not used, because the client was closed")
+            guard !loop.isClosing else { return operation.end(.failure(closed)) }
+            // The client must have notified all listeners before it handles the result.
+            loop.addCloseListener(operation) { loop.after(.zero) { operation.end(.failure(closed)) } }
+        }
         operation.timer = loop.after(HostTokenStore.timeout) { operation.end(.failure(late)) }
         let begin = OnLoop<Records.Turn> { turn in
             guard !operation.hasEnded else { return }
@@ -86,6 +95,11 @@ package struct HostTokenStore: TokenStore {
         }
         records?.takeTurn { [gate = loop.gate] turn in gate.execute { begin.body(turn) } }
     }
+
+    /// Whether the callback can still run.
+    func isReachable(on loop: ClientLoop) -> Bool { !loop.isClosing || !endsWithClient }
+
+    private var endsWithClient: Bool { access?.endsOperationsWithClient == true }
 
     private func fetch<Value>(
         for operation: Operation<Value>, then next: @escaping (Result<StoredLogin?, NightjarError>) -> Void
@@ -158,6 +172,7 @@ extension HostTokenStore {
             guard let next = next.take() else { return }
             decision.take()?.withdraw()
             if let timer = timer.take() { loop.cancelTimer(timer) }
+            loop.removeCloseListener(self)
             next(result)
             turn = nil
         }
@@ -169,13 +184,23 @@ extension HostTokenStore {
     package final class Access: Sendable {
         let callback: @Sendable (Request) -> Void
         let place: DecisionPlace
+        /// Whether operations fail when their client closes.
+        let endsOperationsWithClient: Bool
         private let keys = Mutex<[String: Records]>([:])
+
+        /// Creates a callback that runs on the loop thread and must not block.
+        package init(endsOperationsWithClient: Bool, _ callback: @escaping @Sendable (Request) -> Void) {
+            place = .loop
+            self.endsOperationsWithClient = endsOperationsWithClient
+            self.callback = callback
+        }
 
         /// Creates a callback that never runs on the loop thread.
         ///
         /// - Parameter queue: The queue on which the callback also runs. Nil: only on the queues of the client's calls.
         package init(onQueuesAnd queue: CompletionQueue?, _ callback: @escaping @Sendable (Request) -> Void) {
             place = .queuesOnly(queue)
+            endsOperationsWithClient = false
             self.callback = callback
         }
 

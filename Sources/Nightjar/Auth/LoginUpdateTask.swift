@@ -117,7 +117,7 @@ final class LoginUpdateTask: @unchecked Sendable {
             case .success(true): perform(decisions.saved(at: WallClock.now(), using: &random))
             case .success(false): perform(decisions.conflicted(afterFailure: tries > 1))
             case .failure(let error):
-                guard isCritical, tries < LoginUpdateTask.maximumSaveTries else {
+                guard isCritical, tries < LoginUpdateTask.maximumSaveTries, canSave else {
                     self.error = error
                     return perform(decisions.saveFailed())
                 }
@@ -129,6 +129,9 @@ final class LoginUpdateTask: @unchecked Sendable {
         if let host = store as? HostTokenStore { return host.save(login, replacing: version, on: loop, then: saved) }
         run({ store throws(NightjarError) in try store.save(login, replacing: version) }, then: saved)
     }
+
+    /// Whether another save may succeed.
+    private var canSave: Bool { (store as? HostTokenStore)?.isReachable(on: loop) ?? true }
 
     /// Runs `work` on a worker thread, or directly if it does not block.
     private func run<Value: Sendable>(

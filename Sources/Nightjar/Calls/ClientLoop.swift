@@ -159,7 +159,7 @@ final class ClientLoop: @unchecked Sendable {
     }
 
     /// Whether a component has work in progress that must not be lost. Abandons other work.
-    private var mustFinish: Bool {
+    var mustFinish: Bool {
         var mustNot = false
         for component in components where component.mustFinish() { mustNot = true }
         return mustNot
@@ -233,9 +233,11 @@ final class ClientLoop: @unchecked Sendable {
         after(ClientLoop.closeGracePeriod) { self.shutDown() }
     }
 
-    /// Called when work of a component has ended. Shuts down a closing client that waited only for this work.
+    /// Called when work of a component has ended. Shuts down a closing client, and ends a drain, that waited only for this
+    /// work.
     func componentProgressed() {
-        if isClosing, !mustFinish { shutDown() }
+        guard isClosing else { return checkDrained() }
+        if !mustFinish { shutDown() }
     }
 
     private func shutDown() {

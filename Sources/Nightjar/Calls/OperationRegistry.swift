@@ -19,9 +19,14 @@ struct OperationRegistry {
 
     /// Returns the callbacks to call now, and forgets them.
     ///
-    /// - Parameter hasCalls: Whether calls or batches are in flight.
-    mutating func takeDrained(hasCalls: @autoclosure () -> Bool) -> [() -> Void] {
-        guard !drained.isEmpty, !hasCalls(), !operations.values.contains(where: \.isInFlight) else { return [] }
+    /// - Parameters:
+    ///   - hasCalls: Whether calls or batches are in flight.
+    ///   - hasUnsaved: Whether a login or logout is being saved. Evaluated only if nothing else is in flight.
+    mutating func takeDrained(
+        hasCalls: @autoclosure () -> Bool, hasUnsaved: @autoclosure () -> Bool
+    ) -> [() -> Void] {
+        guard !drained.isEmpty, !hasCalls(), !operations.values.contains(where: \.isInFlight), !hasUnsaved()
+        else { return [] }
         defer { drained = [] }
         return drained
     }
@@ -50,6 +55,7 @@ extension ClientLoop {
 
     /// Reports that nothing is in flight, if the client drains.
     func checkDrained() {
-        for notify in operations.takeDrained(hasCalls: !calls.isEmpty || hasBatches) { notify() }
+        let drained = operations.takeDrained(hasCalls: !calls.isEmpty || hasBatches, hasUnsaved: mustFinish)
+        for notify in drained { notify() }
     }
 }

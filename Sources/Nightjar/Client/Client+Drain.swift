@@ -8,9 +8,9 @@ extension Client {
     /// Accepts no new calls, transfers, streams and logins from now on, and calls `finished` when those in flight have
     /// ended. New ones fail with `closed`.
     ///
-    /// Calls, batches, downloads, uploads and logins end by themselves. Event streams end with `closed`. WebSockets are closed
-    /// with the code 1001. An outbox sends no further entries; they stay in the journal. A call that its middleware has not
-    /// sent yet fails with `closed`. Close the client afterwards.
+    /// Calls, batches, downloads, uploads, logins, and the saves of logins and logouts end by themselves. Event streams end
+    /// with `closed`. WebSockets are closed with the code 1001. An outbox sends no further entries; they stay in the journal.
+    /// A call that its middleware has not sent yet fails with `closed`. Close the client afterwards.
     ///
     /// - Parameters:
     ///   - queue: Where `finished` is called, as for a call.

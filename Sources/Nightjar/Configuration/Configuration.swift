@@ -263,7 +263,8 @@ extension Configuration {
         for case let store as HostTokenStore in stores where !store.isBound {
             throw NightjarError(
                 .invalidArgument,
-                "the token \(store.name) has no callback; set it with nj_config_set_token_store, or use another store")
+                "the token \(store.name) has no callback; set token_store (nj_config_set_token_store), or use another "
+                    + "store")
         }
         guard isEphemeral, stores.contains(where: { $0 is FileTokenStore || $0 is SQLiteTokenStore }) else { return }
         throw NightjarError(

@@ -34,14 +34,9 @@ final class AddressDecisions {
         guard let callback else { return false }
         let details = AddressRequest.Details(
             host: challenge.host, port: challenge.port, isProxy: challenge.isProxy, candidates: candidates)
-        let decide = OnLoop<Result<[TransportConfiguration.IPAddress], NightjarError>> { result in
-            switch result {
-            case .success(let addresses): challenge.decide(.addresses(addresses))
-            case .failure(let error): challenge.decide(.fail(error))
-            }
-        }
+        let decide = OnLoop<ConnectionChallenge.Decision> { challenge.decide($0) }
         let pending = PendingDecision(on: call.loop, at: callback.place) { [loop = call.loop] in
-            callback.decide(AddressRequest(details) { result in loop.submit(.run { decide.body(result) }) })
+            callback.decide(AddressRequest(details) { decision in loop.submit(.run { decide.body(decision) }) })
         }
         challenge.request = pending
         challenge.withdrawn = { pending.withdraw() }

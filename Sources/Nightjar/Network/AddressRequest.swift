@@ -40,7 +40,7 @@ extension TransportConfiguration {
         }
 
         private let details: Details
-        private let submit: @Sendable (Result<[IPAddress], NightjarError>) -> Void
+        private let submit: @Sendable (ConnectionChallenge.Decision) -> Void
         private let forkGeneration = Fork.generation
         private let hasResponse = Atomic<Bool>(false)
 
@@ -53,14 +53,14 @@ extension TransportConfiguration {
         public var addresses: [IPAddress] { details.candidates ?? [] }
 
         /// - Parameter submit: Submits the response to the client's loop.
-        init(_ details: Details, submit: @escaping @Sendable (Result<[IPAddress], NightjarError>) -> Void) {
+        init(_ details: Details, submit: @escaping @Sendable (ConnectionChallenge.Decision) -> Void) {
             self.details = details
             self.submit = submit
         }
 
         deinit {
             guard !hasResponse.load(ordering: .relaxed) else { return }
-            submit(.failure(details.failure("the callback released the request without a response")))
+            submit(.fail(details.failure("the callback released the request without a response")))
         }
 
         /// Responds with the addresses to which connections may be opened, in order of preference. IPv6 and IPv4 addresses
@@ -78,7 +78,7 @@ extension TransportConfiguration {
                     "\(other) is not an address of \(quoted(host)) in the request; respond with addresses of the request"
                 )
             }
-            try end(.success(addresses))
+            try end(.addresses(addresses))
         }
 
         /// Fails the waiting calls, with `dns` if the callback resolves names, and with `invalid_request` if it decides
@@ -87,17 +87,29 @@ extension TransportConfiguration {
         /// - Parameter message: The reason for the developer, in the errors of the calls; nil: none.
         /// - Throws: `invalid_argument` if the request already has a response; `forked`.
         public func fail(_ message: String? = nil) throws(NightjarError) {
-            try end(.failure(details.failure(message)))
+            try end(.fail(details.failure(message)))
         }
 
-        private func end(_ result: Result<[IPAddress], NightjarError>) throws(NightjarError) {
+        /// Responds as if there were no callback: the system resolves the name, or all addresses are used. Any thread.
+        ///
+        /// - Throws: `invalid_argument` if the request already has a response; `forked`.
+        public func useDefault() throws(NightjarError) { try end(.useDefault) }
+
+        /// Fails the waiting calls with the kind `script`, because a function of a script has failed. Any thread.
+        ///
+        /// - Throws: `invalid_argument` if the request already has a response; `forked`.
+        package func fail(inScript message: String) throws(NightjarError) {
+            try end(.fail(details.failure(inScript: message)))
+        }
+
+        private func end(_ decision: ConnectionChallenge.Decision) throws(NightjarError) {
             guard !Fork.hasForked(since: forkGeneration) else {
                 throw NightjarError(.forked, "this address request belongs to the parent process")
             }
             guard !hasResponse.exchange(true, ordering: .relaxed) else {
                 throw NightjarError(.invalidArgument, "the address request already has a response")
             }
-            submit(result)
+            submit(decision)
         }
 
         /// The maximum number of addresses in a request and in a response.
@@ -115,11 +127,18 @@ extension TransportConfiguration.AddressRequest.Details {
     fileprivate func failure(_ message: String?) -> NightjarError {
         let why = message.map { ": \($0)" } ?? ""
         return candidates == nil
-            ? NightjarError(
-                .dns, "resolving the host \(quoted(host)) failed: the resolver callback has no addresses\(why)",
-                phase: .dns)
-            : NightjarError(
-                .invalidRequest, "connecting to \(host):\(port) failed: the on_addresses callback denies it\(why)",
-                phase: .connect)
+            ? NightjarError(.dns, "\(work) failed: the resolver callback has no addresses\(why)", phase: phase)
+            : NightjarError(.invalidRequest, "\(work) failed: the on_addresses callback denies it\(why)", phase: phase)
     }
+
+    fileprivate func failure(inScript message: String) -> NightjarError {
+        NightjarError(.script, "\(work) failed: \(message)", phase: phase)
+    }
+
+    /// The work that waits for the response, for messages.
+    private var work: String {
+        candidates == nil ? "resolving the host \(quoted(host))" : "connecting to \(host):\(port)"
+    }
+
+    private var phase: ErrorPhase { candidates == nil ? .dns : .connect }
 }

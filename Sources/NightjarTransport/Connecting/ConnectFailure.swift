@@ -94,6 +94,11 @@ enum ConnectFailure {
             phase: .dns, code: failure?.code ?? 0)
     }
 
+    /// Returns the error for a failed lookup of a peer's addresses.
+    static func notFound(_ peer: Peer, _ error: (any Error)?) -> NightjarError {
+        notFound(peer.host, error, purpose: peer.isProxy ? " of the proxy" : "")
+    }
+
     private static func connectTimedOut(_ peer: Peer, _ maximumWait: TimeAmount) -> NightjarError {
         NightjarError(
             .timeout,
@@ -108,7 +113,7 @@ enum ConnectFailure {
 
     private static func describe(_ error: NIOConnectionError, _ peer: Peer) -> NightjarError {
         if let attempt = error.connectionErrors.last { return describe(attempt.error, peer) }
-        return notFound(peer.host, error.dnsAError ?? error.dnsAAAAError, purpose: peer.isProxy ? " of the proxy" : "")
+        return notFound(peer, error.dnsAError ?? error.dnsAAAAError)
     }
 
     private static func systemError(_ error: IOError, _ peer: Peer) -> NightjarError {

@@ -18,7 +18,7 @@ extension ConnectionAttempt {
             do throws(NightjarError) {
                 let permitted = try connector.addresses.permitted(
                     found, of: peer, isConnectedByProxy: isConnectedByProxy, reporting: reportDenied)
-                guard !permitted.isEmpty else { throw ConnectFailure.notFound(peer.host, nil, purpose: peer.role) }
+                guard !permitted.isEmpty else { throw ConnectFailure.notFound(peer, nil) }
                 guard connector.requestsAddresses, !peer.isProxy else { return next(permitted) }
                 choose(among: permitted, of: peer, then: next)
             } catch {
@@ -46,7 +46,7 @@ extension ConnectionAttempt {
         }
         guard connector.requestsNames else {
             resolver.addresses(peer.host, peer.port).assumeIsolated().whenComplete { [self] result in
-                found(peer, result.mapError { ConnectFailure.notFound(peer.host, $0, purpose: peer.role) }, next)
+                found(peer, result.mapError { ConnectFailure.notFound(peer, $0) }, next)
             }
             return
         }
@@ -90,7 +90,7 @@ extension ConnectionAttempt {
                 case .fail(let error):
                     reportDenied(candidates, of: peer, except: [])
                     failed(error)
-                case .useDefault, .certificate: failed(ConnectFailure.denied(peer))
+                case .useDefault, .certificate: next(Array(candidates))
                 }
             })
     }
@@ -103,9 +103,4 @@ extension ConnectionAttempt {
         }
         if denied.count > 0 { reportDenied(denied) }
     }
-}
-
-extension Peer {
-    /// ` of the proxy` for a proxy; otherwise empty.
-    fileprivate var role: String { isProxy ? " of the proxy" : "" }
 }

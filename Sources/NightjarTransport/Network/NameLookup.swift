@@ -5,6 +5,7 @@ import NightjarHTTP
 /// loop.
 ///
 ///     waiting ──decision──▶ ended
+///        ├── the decision is the default ──▶ the system looks up the name ──▶ ended
 ///        └── the last attempt leaves ──▶ ended: the decision is withdrawn
 final class NameLookup {
     typealias Completion = (Result<[SocketAddress], NightjarError>) -> Void
@@ -40,26 +41,26 @@ final class NameLookup {
     }
 
     private func decided(_ decision: ConnectionChallenge.Decision) {
+        switch decision {
+        case .addresses(let chosen):
+            let addresses = chosen.prefix(NameLookup.maximumAddresses).compactMap {
+                try? SocketAddress(ipAddress: $0.description, port: peer.port)
+            }
+            if !addresses.isEmpty { resolver.store(addresses, of: peer.host, peer.port, since: generation) }
+            end(.success(addresses))
+        case .fail(let error): end(.failure(error))
+        case .useDefault, .certificate:
+            resolver.addresses(peer.host, peer.port).assumeIsolated().whenComplete { [self] result in
+                end(result.mapError { ConnectFailure.notFound(peer, $0) })
+            }
+        }
+    }
+
+    private func end(_ result: Result<[SocketAddress], NightjarError>) {
         let waiting = attempts.values
         attempts = [:]
         host?.forget(self)
-        let result = addresses(decision)
-        if case .success(let addresses) = result, !addresses.isEmpty {
-            resolver.store(addresses, of: peer.host, peer.port, since: generation)
-        }
         for completion in waiting { completion(result) }
-    }
-
-    private func addresses(_ decision: ConnectionChallenge.Decision) -> Result<[SocketAddress], NightjarError> {
-        switch decision {
-        case .addresses(let addresses):
-            .success(
-                addresses.prefix(NameLookup.maximumAddresses).compactMap {
-                    try? SocketAddress(ipAddress: $0.description, port: peer.port)
-                })
-        case .fail(let error): .failure(error)
-        case .useDefault, .certificate: .failure(TransportHost.abandoned)
-        }
     }
 
     /// The maximum number of addresses of one host in a decision. Names rarely have more than 16.

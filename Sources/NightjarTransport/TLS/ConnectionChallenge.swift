@@ -19,7 +19,8 @@ public final class ConnectionChallenge {
     }
 
     package enum Decision: Sendable {
-        /// Continue without a client certificate, or with the verified chain.
+        /// Continue without a client certificate, with the verified chain, with the system's lookup of the name, or with all
+        /// addresses.
         case useDefault
         /// Send this client certificate. For other subjects, the same as ``useDefault``.
         case certificate(ClientIdentity)

@@ -4,11 +4,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char url[128], local_url[128], token_url[128];
+static char url[128], local_url[128], localhost_url[128], token_url[128];
 
 /* The behavior of a callback, and its observations. */
 typedef struct plan {
-  enum { LOCAL, NOWHERE, FAIL, WRONG, KEEP, FORGET } what;
+  enum { LOCAL, DEFAULT, NOWHERE, FAIL, WRONG, KEEP, FORGET } what;
   int count;
   size_t addresses;
   nj_address_request *kept;
@@ -25,6 +25,7 @@ static void decide(void *context, nj_address_request *request) {
   self->thread = pthread_self();
   switch (self->what) {
   case LOCAL: CHECK(nj_address_request_respond(request, local) == NJ_OK); break;
+  case DEFAULT: CHECK(nj_address_request_use_default(request) == NJ_OK); break;
   case NOWHERE: CHECK(nj_address_request_respond(request, nowhere) == NJ_OK); break;
   case FAIL: CHECK(nj_address_request_fail(request, "not here") == NJ_OK); break;
   case WRONG: {
@@ -45,6 +46,7 @@ static void decide(void *context, nj_address_request *request) {
   /* The request has a response. */
   CHECK(nj_address_request_respond(request, local) == NJ_INVALID_ARGUMENT);
   CHECK(nj_address_request_fail(request, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_address_request_use_default(request) == NJ_INVALID_ARGUMENT);
 }
 
 static nj_config *config_of(void) {
@@ -66,6 +68,12 @@ static nj_client *client_of(nj_config *config) {
 static nj_client *resolving(plan *self) {
   nj_config *config = config_of();
   CHECK(nj_config_set_resolver(config, NULL, decide, self) == NJ_OK);
+  return client_of(config);
+}
+
+static nj_client *deciding(plan *self) {
+  nj_config *config = config_of();
+  CHECK(nj_config_set_on_addresses(config, NULL, decide, self) == NJ_OK);
   return client_of(config);
 }
 
@@ -108,13 +116,22 @@ static void names(void) {
     CHECK(self.count == 1);
     nj_client_free(client);
   }
+  /* The system resolves the name. */
+  self = (plan){.what = DEFAULT};
+  client = resolving(&self);
+  CHECK(get(client, localhost_url, NULL) == 200);
+  CHECK(get(client, "http://nowhere.invalid/", "resolving the host \"nowhere.invalid\" failed: ") == -NJ_DNS);
+  CHECK(self.count == 2);
+  nj_client_free(client);
 }
 
 static void addresses(void) {
-  plan self = {.what = LOCAL};
-  nj_config *config = config_of();
-  CHECK(nj_config_set_on_addresses(config, NULL, decide, &self) == NJ_OK);
-  nj_client *client = client_of(config);
+  plan self = {.what = DEFAULT};
+  nj_client *all = deciding(&self);
+  CHECK(get(all, local_url, NULL) == 200 && self.count == 1);
+  nj_client_free(all);
+  self = (plan){.what = LOCAL};
+  nj_client *client = deciding(&self);
   CHECK(get(client, local_url, NULL) == 200);
   CHECK(self.count == 1 && self.addresses == 1);
   nj_client_free(client);
@@ -128,9 +145,7 @@ static void addresses(void) {
   };
   for (size_t index = 0; index < sizeof cases / sizeof *cases; index++) {
     self = (plan){.what = cases[index].what};
-    config = config_of();
-    CHECK(nj_config_set_on_addresses(config, NULL, decide, &self) == NJ_OK);
-    client = client_of(config);
+    client = deciding(&self);
     CHECK(get(client, local_url, cases[index].message) == -NJ_INVALID_REQUEST);
     CHECK(self.count == 1);
     nj_client_free(client);
@@ -172,6 +187,7 @@ static void later(void) {
   if (child == 0) {
     CHECK(nj_address_request_respond(self.kept, local) == NJ_FORKED);
     CHECK(nj_address_request_fail(self.kept, NULL) == NJ_FORKED);
+    CHECK(nj_address_request_use_default(self.kept) == NJ_FORKED);
     nj_address_request_release(self.kept);
     /* Replaces the process, so that valgrind does not report the memory of the parent's threads as lost. */
     execlp(checks_failed ? "false" : "true", "child", (char *)NULL);
@@ -238,6 +254,7 @@ static void misuse(void) {
   CHECK(nj_address_request_at(NULL, 0) == NULL);
   CHECK(nj_address_request_respond(NULL, local) == NJ_INVALID_ARGUMENT);
   CHECK(nj_address_request_fail(NULL, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_address_request_use_default(NULL) == NJ_INVALID_ARGUMENT);
 }
 
 int main(int argc, char **argv) {
@@ -245,6 +262,7 @@ int main(int argc, char **argv) {
   if (!port) return 2;
   snprintf(url, sizeof url, "http://api.test%s/echo", port);
   snprintf(local_url, sizeof local_url, "http://127.0.0.1%s/echo", port);
+  snprintf(localhost_url, sizeof localhost_url, "http://localhost%s/echo", port);
   snprintf(token_url, sizeof token_url, "http://tokens.test%s/v1/oauth/token", port);
   misuse();
   names();

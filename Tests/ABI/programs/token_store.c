@@ -241,6 +241,18 @@ static void own_queue(void) {
   free(self.record);
 }
 
+/* A drain waits for the save, and runs the callback. */
+static void drain_saves(void) {
+  store self = {.manner = WORK};
+  nj_client *client = storing(&self);
+  static const char token[] = "{\"access_token\":\"stored\"}";
+  CHECK(nj_client_set_token(client, NULL, token, sizeof token - 1, NULL) == NJ_OK);
+  CHECK(nj_client_drain(client, 10, NULL) == NJ_OK);
+  CHECK(self.saves == 1 && self.length > 0);
+  nj_client_free(client);
+  free(self.record);
+}
+
 static void misuse(void) {
   nj_error *error = NULL;
   store self = {.manner = WORK};
@@ -273,5 +285,6 @@ int main(int argc, char **argv) {
   failures();
   later();
   own_queue();
+  drain_saves();
   FINISH();
 }
