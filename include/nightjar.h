@@ -165,10 +165,10 @@
  *     nj_config_set_allow_downgrade, nj_config_set_lenient_line_endings, nj_config_set_decompress,
  *     nj_config_set_proxy, nj_config_set_no_proxy, nj_config_use_environment_proxy, nj_config_set_unix_socket,
  *     nj_config_set_resolve, nj_config_set_ip_family, nj_config_set_local_address, nj_config_set_interface,
- *     nj_config_set_address_filter, nj_config_set_resolver, nj_config_set_on_addresses, nj_config_set_https_only,
+ *     nj_config_set_address_filter, nj_config_set_resolver, nj_config_on_addresses, nj_config_set_https_only,
  *     nj_config_set_ca_file, nj_config_set_ca_pem, nj_config_set_client_certificate_pem,
  *     nj_config_set_client_certificate_pkcs12, nj_config_set_key_log_file, nj_config_set_verify_certificates,
- *     nj_config_set_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced, nj_pin_report_expected_count,
+ *     nj_config_on_pin_mismatch, nj_pin_report_host, nj_pin_report_is_enforced, nj_pin_report_expected_count,
  *     nj_pin_report_expected_at, nj_pin_report_served_count, nj_pin_report_served_at, nj_config_base_url,
  *     nj_config_path_scope, nj_config_header, nj_config_header_count, nj_config_header_name_at,
  *     nj_config_header_value_at, nj_config_user_agent, nj_config_unix_socket, nj_config_local_address,
@@ -180,7 +180,7 @@
  *     nj_config_set_journal, nj_config_set_log, nj_config_set_observer, nj_observation_step, nj_observation_call_id,
  *     nj_observation_time, nj_observation_attempt, nj_observation_method, nj_observation_url, nj_observation_host,
  *     nj_observation_address, nj_observation_http_version, nj_observation_reused_connection, nj_observation_duration,
- *     nj_observation_http_status, nj_observation_source, nj_observation_error, nj_observation_dropped,
+ *     nj_observation_http_status, nj_observation_source, nj_observation_failure, nj_observation_dropped,
  *     nj_config_on_request, nj_config_on_response, nj_config_on_store, nj_prepared_request_call_id,
  *     nj_prepared_request_method, nj_prepared_request_url, nj_prepared_request_header,
  *     nj_prepared_request_header_count, nj_prepared_request_header_name_at, nj_prepared_request_header_value_at,
@@ -190,7 +190,7 @@
  *   Authentication
  *     nj_config_set_bearer, nj_config_set_basic_auth, nj_config_set_digest_auth, nj_config_set_api_key_header,
  *     nj_config_set_api_key_query, nj_config_set_api_key_cookie, nj_config_set_auth_json, nj_config_set_token_store,
- *     nj_config_set_token_provider, nj_config_set_on_login_required
+ *     nj_config_set_token_provider, nj_config_on_login_required
  *
  *   nj_token_request: a decision request for a token
  *     nj_token_request_retain, nj_token_request_release, nj_token_request_was_rejected, nj_token_request_respond,
@@ -201,7 +201,7 @@
  *     nj_store_request_record, nj_store_request_respond, nj_store_request_fail
  *
  *   nj_challenge: a decision request for the challenge of a server
- *     nj_config_set_on_challenge, nj_challenge_retain, nj_challenge_release, nj_challenge_kind, nj_challenge_host,
+ *     nj_config_on_challenge, nj_challenge_retain, nj_challenge_release, nj_challenge_kind, nj_challenge_host,
  *     nj_challenge_port, nj_challenge_is_proxy, nj_challenge_is_encrypted, nj_challenge_scheme, nj_challenge_realm,
  *     nj_challenge_rejections, nj_challenge_json, nj_challenge_use_default, nj_challenge_use_password,
  *     nj_challenge_use_certificate_file, nj_challenge_use_certificate_pkcs12, nj_challenge_cancel
@@ -1154,7 +1154,7 @@ NJ_API nj_status nj_config_set_interface(nj_config *config, const char *name);
  *
  * nj_error_explain and nj_response_explain name the denied addresses of a new connection and the reasons: the decision
  * "addresses_denied" of nj_error_explain_json has "host", "by" ("address_filter", or "on_addresses" for
- * nj_config_set_on_addresses), "candidates" (a number) and "denied", an array of at most 64 objects with "address" and,
+ * nj_config_on_addresses), "candidates" (a number) and "denied", an array of at most 64 objects with "address" and,
  * for the address filter, "because" (a class or a network).
  *
  * The filter does not apply to the address of a proxy. A proxy of the type socks5 receives allowed addresses. The other
@@ -1172,7 +1172,7 @@ NJ_API nj_status nj_config_set_address_filter(nj_config *config, const char *con
 
 /**
  * Resolves a name, or decides about the addresses of a host to which the client is about to open a connection: see
- * nj_config_set_resolver and nj_config_set_on_addresses. The callback responds at once with
+ * nj_config_set_resolver and nj_config_on_addresses. The callback responds at once with
  * nj_address_request_respond, nj_address_request_use_default or nj_address_request_fail, or keeps the request with
  * nj_address_request_retain and responds later, from any thread. If the last owner releases the request without a
  * response, the waiting calls fail as after nj_address_request_fail.
@@ -1223,7 +1223,7 @@ NJ_API nj_status nj_config_set_resolver(nj_config *config, nj_queue *queue, nj_a
  * @param context passed to `decide` unchanged; must stay valid until the clients and the queue are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
  */
-NJ_API nj_status nj_config_set_on_addresses(nj_config *config, nj_queue *queue, nj_address_fn decide, void *context);
+NJ_API nj_status nj_config_on_addresses(nj_config *config, nj_queue *queue, nj_address_fn decide, void *context);
 
 /**
  * Sets whether calls to http and ws URLs fail with NJ_INVALID_REQUEST before a connection is opened, also for redirects,
@@ -1320,7 +1320,7 @@ typedef void (*nj_pin_mismatch_fn)(void *context, const nj_pin_report *report);
  * @param context  passed to `mismatch` unchanged; must stay valid until the clients and the queue are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT; NJ_FORKED for a queue of the parent process
  */
-NJ_API nj_status nj_config_set_on_pin_mismatch(nj_config *config, nj_queue *queue, nj_pin_mismatch_fn mismatch,
+NJ_API nj_status nj_config_on_pin_mismatch(nj_config *config, nj_queue *queue, nj_pin_mismatch_fn mismatch,
                                                void *context);
 
 /** Returns the name or the address of the host. NULL if `report` is NULL. */
@@ -1597,7 +1597,7 @@ NJ_API nj_source nj_observation_source(const nj_observation *observation);
  * Returns the kind of the error of NJ_STEP_RETRIED, or of NJ_STEP_ENDED for a failed call. NJ_OK for other steps, and if
  * `observation` is NULL.
  */
-NJ_API nj_status nj_observation_error(const nj_observation *observation);
+NJ_API nj_status nj_observation_failure(const nj_observation *observation);
 
 /**
  * Returns the number of steps that were dropped before this one, because the queue was not polled. 0 if `observation` is
@@ -1939,7 +1939,7 @@ typedef void (*nj_login_required_fn)(void *context);
  * @param context  passed to `required` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_config_set_on_login_required(nj_config *config, nj_login_required_fn required, void *context);
+NJ_API nj_status nj_config_on_login_required(nj_config *config, nj_login_required_fn required, void *context);
 
 /* ==================================================================================================================
  * nj_token_request: a decision request for a token
@@ -1975,7 +1975,7 @@ NJ_API nj_status nj_token_request_respond(nj_token_request *request, const char 
 /**
  * Reports that there is no token. The waiting calls fail with NJ_UNAUTHORIZED.
  *
- * @param ends_login true: a new login is needed (nj_config_set_on_login_required), and all calls fail until
+ * @param ends_login true: a new login is needed (nj_config_on_login_required), and all calls fail until
  *                   nj_client_set_token. False: nj_token_fn is called again for the next call.
  * @param message    for the developer, in the errors of the calls or in the log; NULL: none
  * @return NJ_OK; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
@@ -2081,7 +2081,7 @@ typedef void (*nj_challenge_fn)(void *context, nj_challenge *challenge);
  * @param context passed to `decide` unchanged; must stay valid until the clients are freed
  * @return NJ_OK; NJ_INVALID_ARGUMENT
  */
-NJ_API nj_status nj_config_set_on_challenge(nj_config *config, nj_challenge_fn decide, void *context);
+NJ_API nj_status nj_config_on_challenge(nj_config *config, nj_challenge_fn decide, void *context);
 
 /** Adds a reference, so that the caller can respond after the callback has returned. NULL if `challenge` is NULL. */
 NJ_API nj_challenge *nj_challenge_retain(nj_challenge *challenge);
@@ -2201,7 +2201,7 @@ NJ_API int nj_address_request_port(const nj_address_request *request);
 NJ_API bool nj_address_request_is_proxy(const nj_address_request *request);
 
 /**
- * Returns the number of addresses among which the callback of nj_config_set_on_addresses decides, 1 to 64; a host's
+ * Returns the number of addresses among which the callback of nj_config_on_addresses decides, 1 to 64; a host's
  * further addresses are not used. 0 for the callback of nj_config_set_resolver, and if `request` is NULL.
  */
 NJ_API size_t nj_address_request_count(const nj_address_request *request);
@@ -2214,7 +2214,7 @@ NJ_API const char *nj_address_request_at(const nj_address_request *request, size
  * tried alternately (RFC 8305).
  *
  * @param addresses 0 to 64 IPv4 or IPv6 addresses, a list that ends with NULL; copied. In a request of
- *                  nj_config_set_on_addresses, addresses of the request.
+ *                  nj_config_on_addresses, addresses of the request.
  * @return NJ_OK, also if no call waits any more; NJ_INVALID_ARGUMENT for more than 64 addresses, for a text that is not
  *         an address, and for an address that is not one of the request (the request stays pending), and for a request
  *         that already has a response; NJ_FORKED
@@ -2223,7 +2223,7 @@ NJ_API nj_status nj_address_request_respond(nj_address_request *request, const c
 
 /**
  * Fails the waiting calls: with NJ_DNS in a request of nj_config_set_resolver, and with NJ_INVALID_REQUEST in one of
- * nj_config_set_on_addresses.
+ * nj_config_on_addresses.
  *
  * @param message for the developer, in the errors of the calls; NULL: none
  * @return NJ_OK, also if no call waits any more; NJ_INVALID_ARGUMENT for a request that already has a response; NJ_FORKED
@@ -2879,7 +2879,7 @@ NJ_API nj_status nj_client_set_token(nj_client *client, const char *scheme, cons
  * Logs out and blocks until the store, the cache on disk and the cookie file have been changed: removes the token, also
  * from the store, and the cached responses that only this login may see. Afterwards calls fail with NJ_UNAUTHORIZED until
  * nj_client_set_token or nj_client_log_in is called, also after a restart. The passwords and certificates of
- * nj_config_set_on_challenge are forgotten; for this, the client need not have a login. Until then, the access_token and
+ * nj_config_on_challenge are forgotten; for this, the client need not have a login. Until then, the access_token and
  * refresh_token of the configuration are not used. Other clients of the store are logged out when they next refresh
  * their token. The server is not notified.
  *

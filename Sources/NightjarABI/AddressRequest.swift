@@ -39,8 +39,8 @@ public func nj_config_set_resolver(
     }
 }
 
-@_cdecl("nj_config_set_on_addresses") @implementation
-public func nj_config_set_on_addresses(
+@_cdecl("nj_config_on_addresses") @implementation
+public func nj_config_on_addresses(
     _ config: OpaquePointer?, _ queue: OpaquePointer?, _ decide: nj_address_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in

@@ -71,8 +71,8 @@ public func nj_config_set_auth_json(
     }
 }
 
-@_cdecl("nj_config_set_on_login_required") @implementation
-public func nj_config_set_on_login_required(
+@_cdecl("nj_config_on_login_required") @implementation
+public func nj_config_on_login_required(
     _ config: OpaquePointer?, _ callback: nj_login_required_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     let context = CallbackContext(pointer: context)

@@ -25,8 +25,8 @@ final class ChallengeBox: Sendable {
     }
 }
 
-@_cdecl("nj_config_set_on_challenge") @implementation
-public func nj_config_set_on_challenge(
+@_cdecl("nj_config_on_challenge") @implementation
+public func nj_config_on_challenge(
     _ config: OpaquePointer?, _ decide: nj_challenge_fn?, _ context: UnsafeMutableRawPointer?
 ) -> nj_status {
     changeConfig(config) { configuration throws(NightjarError) in

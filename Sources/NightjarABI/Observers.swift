@@ -151,8 +151,8 @@ public func nj_observation_source(_ observation: OpaquePointer?) -> nj_source {
     nj_source(UInt32(borrowed(observation)?.source.rawValue ?? 0))
 }
 
-@_cdecl("nj_observation_error") @implementation
-public func nj_observation_error(_ observation: OpaquePointer?) -> nj_status {
+@_cdecl("nj_observation_failure") @implementation
+public func nj_observation_failure(_ observation: OpaquePointer?) -> nj_status {
     borrowed(observation)?.error.map { nj_status($0) } ?? NJ_OK
 }
 

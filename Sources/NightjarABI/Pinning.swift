@@ -19,8 +19,8 @@ final class PinReportBox {
     }
 }
 
-@_cdecl("nj_config_set_on_pin_mismatch") @implementation
-public func nj_config_set_on_pin_mismatch(
+@_cdecl("nj_config_on_pin_mismatch") @implementation
+public func nj_config_on_pin_mismatch(
     _ config: OpaquePointer?, _ queue: OpaquePointer?, _ mismatch: nj_pin_mismatch_fn?,
     _ context: UnsafeMutableRawPointer?
 ) -> nj_status {

@@ -309,7 +309,7 @@ static void required(void *context) {
 static nj_client *provided(provider *self) {
   self->thread = pthread_self();
   nj_config *config = nj_config_new();
-  CHECK(nj_config_set_on_login_required(config, required, self) == NJ_OK);
+  CHECK(nj_config_on_login_required(config, required, self) == NJ_OK);
   CHECK(nj_config_set_token_provider(config, NULL, provide, self) == NJ_OK);
   return self->client = client_of(config);
 }

@@ -38,7 +38,7 @@ static nj_client *client_with(const char *base, nj_challenge_fn callback, plan *
   nj_config *config = nj_config_new();
   CHECK(nj_config_set_base_url(config, base) == NJ_OK);
   CHECK(nj_config_set_ca_file(config, authorities) == NJ_OK);
-  CHECK(nj_config_set_on_challenge(config, callback, self) == NJ_OK);
+  CHECK(nj_config_on_challenge(config, callback, self) == NJ_OK);
   nj_client *client = nj_client_new(config, &error);
   if (error) fprintf(stderr, "%s\n", nj_error_message(error));
   CHECK(client != NULL);
@@ -185,7 +185,7 @@ static void handshakes(void) {
 }
 
 static void misuse(void) {
-  CHECK(nj_config_set_on_challenge(NULL, decide, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_on_challenge(NULL, decide, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_challenge_retain(NULL) == NULL);
   nj_challenge_release(NULL);
   CHECK(nj_challenge_kind(NULL) == NJ_CHALLENGE_NONE);

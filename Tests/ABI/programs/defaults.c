@@ -299,7 +299,7 @@ static void null_is_a_value_only_where_it_says(void) {
   CHECK(nj_config_set_network_profile(config, NULL, 0) == NJ_OK);
   CHECK(nj_config_set_token_provider(config, NULL, NULL, NULL) == NJ_OK);
   CHECK(nj_config_set_token_provider(config, "a", NULL, NULL) == NJ_OK);
-  CHECK(nj_config_set_on_login_required(config, NULL, NULL) == NJ_OK);
+  CHECK(nj_config_on_login_required(config, NULL, NULL) == NJ_OK);
   CHECK(nj_request_set_limit_group(request, NULL) == NJ_OK && nj_request_set_body_form(request, NULL, NULL) == NJ_OK);
   CHECK(nj_request_on_head(request, NULL, NULL) == NJ_OK && nj_request_on_body(request, NULL, NULL) == NJ_OK);
   CHECK(nj_request_on_progress(request, NULL, NULL) == NJ_OK && nj_request_on_redirect(request, NULL, NULL) == NJ_OK);

@@ -182,7 +182,7 @@ static void null_handles_of_logins_and_limits_are_answered(void) {
   CHECK(nj_config_set_auth_json(NULL, "{}", 2, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_token_provider(NULL, NULL, provide, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_token_provider(NULL, "one", provide, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_config_set_on_login_required(NULL, nobody, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_on_login_required(NULL, nobody, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_retry_attempts(NULL, 3) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_retry_backoff(NULL, 1, 1) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_retry_max_wait(NULL, 1) == NJ_INVALID_ARGUMENT);
@@ -243,7 +243,7 @@ static void logins_are_checked(void) {
   CHECK(nj_config_set_auth_json(config, NULL, 3, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_auth_json(config, "{}", SIZE_MAX, NULL) == NJ_INVALID_ARGUMENT);
   CHECK(nj_config_set_auth_json(config, "{", 1, NULL) == NJ_DECODING);
-  CHECK(nj_config_set_on_login_required(config, NULL, NULL) == NJ_OK);
+  CHECK(nj_config_on_login_required(config, NULL, NULL) == NJ_OK);
   nj_client *client = nj_client_new(config, NULL);
   static const struct {
     const char *json;

@@ -59,7 +59,7 @@ static void observe(void *context, const nj_observation *step) {
     add(self, "redirected");
     break;
   case NJ_STEP_RETRIED:
-    CHECK(nj_observation_error(step) == NJ_SERVER && nj_observation_duration(step) >= 0);
+    CHECK(nj_observation_failure(step) == NJ_SERVER && nj_observation_duration(step) >= 0);
     add(self, "retried");
     break;
   case NJ_STEP_CACHE_HIT:
@@ -70,7 +70,7 @@ static void observe(void *context, const nj_observation *step) {
                                                                      : "?");
     break;
   case NJ_STEP_ENDED:
-    add(self, nj_status_name(nj_observation_error(step)));
+    add(self, nj_status_name(nj_observation_failure(step)));
     self->ends++;
     break;
   default: add(self, "?");
@@ -105,7 +105,7 @@ static void values_of_null(void) {
   CHECK(nj_observation_method(NULL) == NULL && nj_observation_url(NULL) == NULL && nj_observation_host(NULL) == NULL);
   CHECK(nj_observation_address(NULL) == NULL && nj_observation_http_version(NULL) == 0);
   CHECK(!nj_observation_reused_connection(NULL) && nj_observation_source(NULL) == NJ_SOURCE_NETWORK);
-  CHECK(nj_observation_error(NULL) == NJ_OK && nj_observation_dropped(NULL) == 0);
+  CHECK(nj_observation_failure(NULL) == NJ_OK && nj_observation_dropped(NULL) == 0);
 }
 
 static void count_ends(void *context, const nj_observation *step) {

@@ -398,7 +398,7 @@ static void position_in_the_body(void) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     nj_config *config = nj_config_new();
     CHECK(nj_config_set_base_url(config, "http://api.test") == NJ_OK);
-    CHECK(nj_config_set_mock(config, all[i].routes, NULL) == NJ_OK);
+    CHECK(nj_config_set_mock(config, all[i].routes, strlen(all[i].routes), NULL) == NJ_OK);
     nj_client *mocked = nj_client_new(config, NULL);
     nj_config_free(config);
     nj_request *request = nj_request_new("POST", "/s");

@@ -39,7 +39,7 @@ static nj_client *client_with(const char *first, nj_queue *queue, seen *self) {
   CHECK(nj_config_merge_json(config, json, (size_t)length, &error) == NJ_OK);
   CHECK(nj_config_set_base_url(config, url) == NJ_OK);
   CHECK(nj_config_set_ca_file(config, authorities) == NJ_OK);
-  CHECK(nj_config_set_on_pin_mismatch(config, queue, mismatch, self) == NJ_OK);
+  CHECK(nj_config_on_pin_mismatch(config, queue, mismatch, self) == NJ_OK);
   nj_client *client = nj_client_new(config, &error);
   CHECK(client != NULL);
   nj_config_free(config);
@@ -111,9 +111,9 @@ static void modes(nj_queue *queue) {
 
 static void misuse(nj_queue *queue) {
   nj_config *config = nj_config_new();
-  CHECK(nj_config_set_on_pin_mismatch(NULL, queue, mismatch, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_config_set_on_pin_mismatch(config, NULL, mismatch, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_config_set_on_pin_mismatch(config, NULL, NULL, NULL) == NJ_OK);
+  CHECK(nj_config_on_pin_mismatch(NULL, queue, mismatch, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_on_pin_mismatch(config, NULL, mismatch, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_on_pin_mismatch(config, NULL, NULL, NULL) == NJ_OK);
   const char *one = "{\"tls\": {\"pins\": {\"localhost\": [\"" BACKUP "\"]}}}";
   nj_error *error = NULL;
   CHECK(nj_config_merge_json(config, one, strlen(one), &error) == NJ_INVALID_ARGUMENT);

@@ -73,7 +73,7 @@ static nj_client *resolving(plan *self) {
 
 static nj_client *deciding(plan *self) {
   nj_config *config = config_of();
-  CHECK(nj_config_set_on_addresses(config, NULL, decide, self) == NJ_OK);
+  CHECK(nj_config_on_addresses(config, NULL, decide, self) == NJ_OK);
   return client_of(config);
 }
 
@@ -235,13 +235,13 @@ static void token_requests(void) {
 static void misuse(void) {
   plan self = {.what = LOCAL};
   CHECK(nj_config_set_resolver(NULL, NULL, decide, NULL) == NJ_INVALID_ARGUMENT);
-  CHECK(nj_config_set_on_addresses(NULL, NULL, decide, NULL) == NJ_INVALID_ARGUMENT);
+  CHECK(nj_config_on_addresses(NULL, NULL, decide, NULL) == NJ_INVALID_ARGUMENT);
   nj_config *config = config_of();
   nj_queue *queue = nj_queue_new();
   CHECK(nj_config_set_resolver(config, queue, decide, &self) == NJ_OK);
   CHECK(nj_config_set_resolver(config, queue, NULL, NULL) == NJ_OK);
-  CHECK(nj_config_set_on_addresses(config, queue, decide, &self) == NJ_OK);
-  CHECK(nj_config_set_on_addresses(config, queue, NULL, NULL) == NJ_OK);
+  CHECK(nj_config_on_addresses(config, queue, decide, &self) == NJ_OK);
+  CHECK(nj_config_on_addresses(config, queue, NULL, NULL) == NJ_OK);
   nj_queue_free(queue);
   nj_client *client = client_of(config);
   CHECK(get(client, local_url, NULL) == 200);

@@ -55,7 +55,7 @@ static void count_steps(void *context, const nj_observation *step) {
   case NJ_STEP_SECURED:
     CHECK(seen->connected == seen->secured + 1 && seen->sent < seen->connected);
     CHECK(nj_observation_call_id(step) > 0 && nj_observation_time(step) > 0 && nj_observation_attempt(step) == 1);
-    CHECK(nj_observation_url(step) == NULL && nj_observation_error(step) == NJ_OK);
+    CHECK(nj_observation_url(step) == NULL && nj_observation_failure(step) == NJ_OK);
     seen->duration = nj_observation_duration(step);
     seen->secured++;
     break;

@@ -2,6 +2,7 @@
  *   cc mock.c $(pkg-config --cflags --libs nightjar) && ./a.out */
 #include <nightjar.h>
 #include <stdio.h>
+#include <string.h>
 
 static const char routes[] =
     "[{\"name\": \"list\", \"method\": \"GET\", \"path\": \"/articles\","
