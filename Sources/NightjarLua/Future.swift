@@ -1,9 +1,9 @@
 import CLua
-import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 
 /// The outcome of one call, or of other work such as a login: its response or error after it has ended. Also a response
 /// or an error without a call.
@@ -157,7 +157,7 @@ final class Future: @unchecked Sendable {
     func finish(_ end: Result<Response, NightjarError>) {
         outgoingBody = nil
         (proposed, retry) = (nil, nil)
-        forget([NJL_DECISIONS])
+        forget([NJL_DECISIONS, NJL_DECISIONS_OF_SANDBOX])
         if case .failure(let error) = end, response != nil {
             incoming?.end(error)
         } else {
@@ -242,7 +242,8 @@ final class Future: @unchecked Sendable {
         case NJL_PEER: response?.timing.connection?.peer
         case NJL_TLS: (response?.tls ?? error?.tls)?.jsonText
         case NJL_CONNECTION_SUMMARY: response?.timing.connectionSummary
-        case NJL_DECISIONS: Future.json((response?.decisions ?? error?.decisions ?? []).filter(isVisible))
+        case NJL_DECISIONS: Future.json(decisions)
+        case NJL_DECISIONS_OF_SANDBOX: Future.json(decisions.filter(Future.isVisibleInSandbox))
         case NJL_IDEMPOTENCY_KEY: (response?.request ?? error?.request)?.headers[IdempotencyKey.fieldName]
         case NJL_PROMPT_URL: prompt.flatMap { if case .browser(let url) = $0 { url } else { nil } }
         case NJL_PROMPT_CODE: prompt.flatMap { if case .device(let code, _, _) = $0 { code } else { nil } }
@@ -274,9 +275,11 @@ final class Future: @unchecked Sendable {
         return CurlCommand(request, showsSecrets: false).text
     }
 
+    private var decisions: [Decision] { response?.decisions ?? error?.decisions ?? [] }
+
     /// A sandboxed script does not see addresses that the host's client denies.
-    private func isVisible(_ decision: Decision) -> Bool {
-        if case .addressesDenied = decision.what { view == nil } else { true }
+    private static func isVisibleInSandbox(_ decision: Decision) -> Bool {
+        if case .addressesDenied = decision.what { false } else { true }
     }
 
     private static func json(_ decisions: [Decision]) -> String? {

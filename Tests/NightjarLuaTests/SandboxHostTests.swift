@@ -98,8 +98,13 @@ import Testing
             $0.transport.addressFilter = .publicOnly
         }
         let source = """
-            local _, err = nightjar.try(api.get, api, '/') assert(err.kind == 'invalid_request', err.kind)
-            assert(#err:explain() == %d) local shown = tostring(err):find('10.0.0.1', 1, true) assert(not shown)
+            local function list() for _ in api:paginate '/' do end end
+            local function socket() api:websocket('/'):connect() end
+            local function events() for _ in api:events('/', { reconnect = false }) do end end
+            for _, call in ipairs { function() api:get '/' end, list, socket, events } do
+              local _, err = nightjar.try(call) assert(err.kind == 'invalid_request', err.kind)
+              assert(#err:explain() == %d) assert(not tostring(err):find('10.0.0.1', 1, true))
+            end
             """
         #expect(try failure(of: source.replacing("%d", with: "0"), client) == nil)
         #expect(try failure(of: source.replacing("%d", with: "1"), client, sandboxed: false) == nil)

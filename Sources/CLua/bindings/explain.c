@@ -15,7 +15,8 @@ int njl_explain(lua_State *L) {
   njl_reply *reply = njl_test(L, 1, NJL_RESPONSE);
   if (reply == NULL) reply = njl_check(L, 1, NJL_ERROR);
   size_t length = 0;
-  const char *json = njl_future_text(reply->wait.call, NJL_DECISIONS, &length);
+  njl_field field = njl_host_open(L)->is_sandboxed ? NJL_DECISIONS_OF_SANDBOX : NJL_DECISIONS;
+  const char *json = njl_future_text(reply->wait.call, field, &length);
   if (json == NULL) lua_newtable(L);
   else njl_json_decode(L, "the decisions", json, length);
   const char *connection = njl_future_text(reply->wait.call, NJL_CONNECTION_SUMMARY, &length);

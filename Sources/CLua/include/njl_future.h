@@ -22,6 +22,7 @@ typedef enum njl_field {
   NJL_TLS, /* the TLS connection that carried the exchange: a JSON object */
   NJL_CONNECTION_SUMMARY, /* the version of HTTP, the stream and the connection; NULL: none */
   NJL_DECISIONS, /* the decisions made for the call: a JSON array of objects with a `text` */
+  NJL_DECISIONS_OF_SANDBOX, /* like NJL_DECISIONS, but without the addresses that the host's client denies */
   NJL_IDEMPOTENCY_KEY, /* the key that was sent, also by a call that failed */
   NJL_PROMPT_URL, /* login: the URL to open in the browser */
   NJL_PROMPT_CODE, /* login: the code to type at NJL_PROMPT_PAGE */
