@@ -226,6 +226,27 @@ test("drain waits for a save, and close does not wait for a function that cannot
   t:equal(store.saves, 0)
 end)
 
+test("a save that goes on after its client is closed does not replace a newer record", function(t)
+  local store, order, is_slow = new_store(), {}, true
+  store.functions.save = function(key, record)
+    local mine = is_slow and "first" or "second"
+    if is_slow then
+      is_slow = false
+      order[#order + 1] = "first begins"
+      nightjar.sleep(0.1)
+    end
+    store.records[key] = record
+    order[#order + 1] = mine
+  end
+  local first, second = client(store.functions), client(store.functions)
+  first:set_token { access_token = "one" }
+  while #order == 0 do nightjar.sleep(0.005) end
+  second:set_token { access_token = "two" }
+  first:close()
+  second:drain { timeout = 5 }
+  t:equal(order, { "first begins", "first", "second" })
+end)
+
 test("a function may close the client", function(t)
   local store, api = new_store(), nil
   store.functions.load = function() api:close() end

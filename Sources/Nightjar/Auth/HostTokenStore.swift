@@ -133,9 +133,10 @@ package struct HostTokenStore: TokenStore {
         let respond = OnLoop<Result<[UInt8]?, NightjarError>> { result in
             if !operation.hasEnded { next(result) }
         }
+        let turn = kind.changesRecord ? operation.turn : nil
         let decision = PendingDecision(on: loop, at: access.place) { [key, name, gate = loop.gate] in
             access.callback(
-                Request(kind, key: key, of: name) { result in gate.execute { respond.body(result) } })
+                Request(kind, key: key, of: name, in: turn) { result in gate.execute { respond.body(result) } })
         }
         operation.decision = decision
         decision.postToAll()
@@ -225,10 +226,14 @@ extension HostTokenStore {
         /// The exclusive use of the record, until the object is deallocated: also if a client closes meanwhile.
         final class Turn: Sendable {
             private let records: Records
+            private let forkGeneration = Fork.generation
 
             init(_ records: Records) { self.records = records }
 
-            deinit { records.turnEnded() }
+            deinit {
+                // In a forked child, the operations that wait belong to the parent.
+                if !Fork.hasForked(since: forkGeneration) { records.turnEnded() }
+            }
         }
 
         /// Holds the lock for token requests.
@@ -269,6 +274,10 @@ extension HostTokenStore {
             case load
             case save([UInt8])
             case delete
+
+            fileprivate var changesRecord: Bool {
+                if case .load = self { false } else { true }
+            }
         }
 
         package let operation: Operation
@@ -277,6 +286,10 @@ extension HostTokenStore {
         private let submit: @Sendable (Result<[UInt8]?, NightjarError>) -> Void
         private let forkGeneration = Fork.generation
         private let hasResponse = Atomic<Bool>(false)
+        /// The turn of an operation that changes the record. The operation may end without a response, for example because
+        /// the client is closed. The next turn begins when this request has its response, so that the host cannot replace
+        /// a newer record by an older one. Nil after the response.
+        private let turn: Mutex<Records.Turn?>
 
         /// The maximum size of a record in bytes.
         package static var largestRecord: Int { StoredLogin.largestRecord }
@@ -285,12 +298,13 @@ extension HostTokenStore {
         ///   - store: The name of the store in messages.
         ///   - submit: Submits the response to the client's loop.
         fileprivate init(
-            _ operation: Operation, key: String, of store: String,
+            _ operation: Operation, key: String, of store: String, in turn: Records.Turn?,
             submit: @escaping @Sendable (Result<[UInt8]?, NightjarError>) -> Void
         ) {
             self.operation = operation
             self.key = key
             self.store = store
+            self.turn = Mutex(turn)
             self.submit = submit
         }
 
@@ -334,6 +348,9 @@ extension HostTokenStore {
                 throw NightjarError(.invalidArgument, "the store request already has a response")
             }
             submit(result)
+            // The turn ends outside the lock, because its end may begin the next operation.
+            let ended = turn.withLock { $0.take() }
+            withExtendedLifetime(ended) {}
         }
 
         private func failure(_ reason: String) -> NightjarError {
