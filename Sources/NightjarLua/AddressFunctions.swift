@@ -12,10 +12,10 @@ extension Configuration {
     mutating func attachAddressFunctions(_ callbacks: ScriptCallbacks, of listener: njl_listener) {
         let number = listener.number
         func callback(_ name: StaticString, _ kind: njl_callback_kind) -> TransportConfiguration.AddressCallback {
-            TransportConfiguration.AddressCallback { request in
+            TransportConfiguration.AddressCallback(endingWithClient: { request in
                 let decision = AddressDecision(request: request, name: name, kind: kind)
-                callbacks.add(ScriptCallback(number, hooked: decision))
-            }
+                callbacks.add(ScriptCallback(number, .hooked(decision)))
+            })
         }
         if listener.resolves_names { resolver = callback("resolver", NJL_NAME) }
         if listener.decides_addresses { onAddresses = callback("on_addresses", NJL_ADDRESSES) }

@@ -186,6 +186,22 @@ test("closing the client ends the call that waits for resolver", function(t)
   t:equal(failure(api, url "api.test").kind, "cancelled")
 end)
 
+test("closing the client does not wait for a resolver that a token request needs", function(t)
+  local ran = false
+  local api = resolving(function()
+    ran = true
+    nightjar.sleep(10)
+    return { "127.0.0.1" }
+  end, { base_url = url("api.test", ""), auth = { type = "oauth2", grant = "client_credentials", client_id = "demo",
+    client_secret = "demo-secret", token_url = url("tokens.test", "/v1/oauth/token") } })
+  local task = nightjar.spawn(failure, api, "/v1/me")
+  while not ran do nightjar.sleep(0.005) end
+  local start = nightjar.time.monotonic()
+  api:close()
+  t:truthy(nightjar.time.monotonic() - start < 2, "close has waited")
+  t:equal(task:join().kind, "cancelled")
+end)
+
 test("resolver is called for token requests, WebSockets and redirects", function(t)
   local seen = {}
   local api <close> = resolving(function(host)

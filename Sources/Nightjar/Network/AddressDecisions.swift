@@ -34,12 +34,24 @@ final class AddressDecisions {
         guard let callback else { return false }
         let details = AddressRequest.Details(
             host: challenge.host, port: challenge.port, isProxy: challenge.isProxy, candidates: candidates)
+        let closed = ConnectionChallenge.Decision.fail(details.failure("the client was closed"))
+        if callback.endsWithClient, call.loop.isClosing {
+            challenge.decide(closed)
+            return true
+        }
         let decide = OnLoop<ConnectionChallenge.Decision> { challenge.decide($0) }
         let pending = PendingDecision(on: call.loop, at: callback.place) { [loop = call.loop] in
             callback.decide(AddressRequest(details) { decision in loop.submit(.run { decide.body(decision) }) })
         }
         challenge.request = pending
-        challenge.withdrawn = { pending.withdraw() }
+        challenge.withdrawn = { [loop = call.loop] in
+            pending.withdraw()
+            loop.removeCloseListener(pending)
+        }
+        if callback.endsWithClient {
+            // The client must have notified all listeners before it handles the decision.
+            call.loop.addCloseListener(pending) { [loop = call.loop] in loop.after(.zero) { decide.body(closed) } }
+        }
         return pending.post(for: call)
     }
 }

@@ -8,6 +8,8 @@ extension TransportConfiguration {
     public final class AddressCallback: Sendable {
         let decide: @Sendable (AddressRequest) -> Void
         let place: DecisionPlace
+        /// Whether the requests fail when their client closes.
+        let endsWithClient: Bool
 
         /// - Parameters:
         ///   - runsOnLoop: If true, the callback runs on the client's loop thread and must not block. If false, it runs
@@ -17,6 +19,15 @@ extension TransportConfiguration {
         ///     waiting calls fail.
         public init(runsOnLoop: Bool = true, _ decide: @escaping @Sendable (AddressRequest) -> Void) {
             place = runsOnLoop ? .loop : .queues
+            endsWithClient = false
+            self.decide = decide
+        }
+
+        /// Creates a callback that runs on the loop thread and passes the requests to a thread that also closes the client.
+        /// This thread cannot respond while it waits for the end of the client.
+        package init(endingWithClient decide: @escaping @Sendable (AddressRequest) -> Void) {
+            place = .loop
+            endsWithClient = true
             self.decide = decide
         }
 
@@ -25,6 +36,7 @@ extension TransportConfiguration {
         /// - Parameter queue: The queue for requests that belong to no call. Nil: the queues of all calls in flight.
         package init(onQueuesAnd queue: CompletionQueue?, _ decide: @escaping @Sendable (AddressRequest) -> Void) {
             place = .queuesOnly(queue)
+            endsWithClient = false
             self.decide = decide
         }
     }
@@ -124,7 +136,7 @@ extension TransportConfiguration {
 
 extension TransportConfiguration.AddressRequest.Details {
     /// The error of the calls if the caller provides no addresses.
-    fileprivate func failure(_ message: String?) -> NightjarError {
+    func failure(_ message: String?) -> NightjarError {
         let why = message.map { ": \($0)" } ?? ""
         return candidates == nil
             ? NightjarError(.dns, "\(work) failed: the resolver callback has no addresses\(why)", phase: phase)
