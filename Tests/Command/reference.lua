@@ -82,9 +82,9 @@ end
 local computed = {
   ["nightjar.client"] = { "cookies", "cache", "endpoints" },
   ["nightjar.list"] = { "explanation" },
-  ["nightjar.events"] = { "last_event_id", "reconnection_time", "state" },
+  ["nightjar.events"] = { "last_event_id", "reconnection_time", "response", "state" },
   ["nightjar.resource"] = { "snapshot" },
-  ["nightjar.websocket"] = { "close_code", "close_reason", "state", "subprotocol" },
+  ["nightjar.websocket"] = { "close_code", "close_reason", "response", "state", "subprotocol" },
   ["nightjar.download"] = { "progress", "path", "size", "received", "resumed", "attempts" },
   ["nightjar.upload"] = { "progress", "url", "response", "size", "sent", "resumed", "attempts" },
   ["nightjar.task"] = { "done", "cancelled" },
@@ -107,6 +107,7 @@ local samples = {
   ["nightjar.upload"] = plain:upload("/tus", os.tmpname(), { protocol = "tus" }),
 }
 samples["nightjar.list"]:take(1) -- sets the explanation
+samples["nightjar.events"]() -- sets the response
 -- Objects that are tables, which are compared with a sample below, and classes that scripts never see.
 local made_of_lua, inner = { ["nightjar.test"] = true }, {}
 for name in ("child temporary reader writer channel"):gmatch "%a+" do made_of_lua["nightjar." .. name] = true end

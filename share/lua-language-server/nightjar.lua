@@ -1073,7 +1073,7 @@ function client:close() end
 ---@field type? string The media type of the content. Default: guessed from the name of the file.
 ---@field on_progress? fun(progress: nightjar.upload_progress, upload: nightjar.upload) Called about ten times a second while the progress changes, by the task that waits for the upload. Default: none.
 
----Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.
+---Options of api:paginate. The body must be a string, because it is sent again for each page. Lists do not support path, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.
 ---@class nightjar.page_options: nightjar.call_options
 ---@field style? string page, offset, cursor, link, next, header or guess. Default: "guess".
 ---@field items? string JSON Pointer to the items. Default: detected.

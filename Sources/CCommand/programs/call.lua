@@ -61,7 +61,7 @@ end
 
 local function paginate(api, request, options)
   return call.write_pages(api:paginate(request.path, {
-    method = request.method, query = request.query, headers = request.headers, json = request.json, form = request.form,
+    method = request.method, query = request.query, headers = request.headers, body = request.body, form = request.form,
     redirect = request.redirect, auth = request.auth, items = options.at, style = options.style, next = options.next,
     body_param = options.body_param, next_header = options.next_header,
   }), options)

@@ -87,13 +87,12 @@ local function add_body(verb, options, read, request, types)
   end
 end
 
--- Replaces the text of a JSON body by its value, in which a list sets the position of each page.
-local function set_page_body(request)
+-- The body of a list is sent again for each page.
+local function check_page_body(request)
   if request.multipart then items.refuse "--paginate cannot be combined with a multipart form" end
-  if request.body == nil then return end
-  local ok, value = pcall(nightjar.json.decode, type(request.body) == "string" and request.body or "")
-  if not ok or type(value) ~= "table" then items.refuse "--paginate requires a body that is a JSON object or a form" end
-  request.json, request.body = value, nil
+  if request.body and type(request.body) ~= "string" then
+    items.refuse("--paginate requires a body of at most %d MiB", most_input // (1024 * 1024))
+  end
 end
 
 -- Functions that remove the headers that the client adds by default.
@@ -225,7 +224,7 @@ function call_request.build(verb, options)
   local request, types = { method = verb:upper(), path = url_of(options.url, client.base_url) }, {}
   if #read.query > 0 then request.query = read.query end
   add_body(verb, options, read, request, types)
-  if options.paginate then set_page_body(request) end
+  if options.paginate then check_page_body(request) end
   add_headers(read, client, request, types, options.accept)
   if options.timeout then client.timeout = options.timeout end
   if options.retry then

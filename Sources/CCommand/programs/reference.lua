@@ -1113,7 +1113,7 @@ return {
     },
   },
   {
-    name = "nightjar.page_options", kind = "options", text = "Options of api:paginate. Lists do not support path, body, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.", extends = "nightjar.call_options",
+    name = "nightjar.page_options", kind = "options", text = "Options of api:paginate. The body must be a string, because it is sent again for each page. Lists do not support path, file, multipart, stream, respect_retry_after, expect_continue, on_redirect, on_retry, on_refresh and on_progress.", extends = "nightjar.call_options",
     members = {
       { "style", "string", "page, offset, cursor, link, next, header or guess.", default = '"guess"' },
       { "items", "string", "JSON Pointer to the items.", default = "detected" },

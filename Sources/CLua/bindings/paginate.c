@@ -19,7 +19,7 @@ enum { NEXT = 2, RESUME = 16, TOTAL_TIMEOUT };
 
 /* The options of a call that a list supports. */
 static const char *const call_options[] = {
-    "query", "headers", "params", "method", "json", "form", "timeout", "expect", "redirect", "cookies", "auth", "retry",
+    "query", "headers", "params", "method", "json", "form", "body", "timeout", "expect", "redirect", "cookies", "auth", "retry",
     "idempotency_key", "idempotent", "decompress", "max_body", "compress", "schema", "coalesce", "allow_body_on_get", "cache", "cache_partition",
     "limit_group", "invalidates", "endpoint", "arguments", "graphql", NULL};
 
@@ -32,7 +32,7 @@ typedef struct beginning {
 
 static int unknown_option(lua_State *L, const char *name) {
   enum { MOST = sizeof list_options / sizeof *list_options + sizeof call_options / sizeof *call_options };
-  static const char *const others[] = {"path",        "body",     "file",       "multipart", "stream",
+  static const char *const others[] = {"path",        "file",     "multipart",   "stream",
                                        "on_redirect", "on_retry", "on_refresh", "on_progress", "on_waiting", NULL};
   const char *all[MOST];
   size_t count = 0;
@@ -74,6 +74,10 @@ static void part_options(lua_State *L, int options, int object, beginning *start
       njl_list_decide_by(L, object);
     } else {
       if (place < 0 && njl_find_name(L, -2, call_options) < 0) unknown_option(L, lua_tostring(L, -2));
+      if (place < 0 && strcmp(lua_tostring(L, -2), "body") == 0 && lua_type(L, -1) != LUA_TSTRING) {
+        luaL_error(L, "paginate: body must be a string, because it is sent again for each page, got %s",
+                   luaL_typename(L, -1));
+      }
       lua_pushvalue(L, -2);
       lua_insert(L, -2);
       lua_rawset(L, place < 0 ? of_call : of_list);

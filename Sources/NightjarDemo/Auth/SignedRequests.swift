@@ -1,6 +1,6 @@
-import Glibc
 import NIOHTTP1
 import NightjarCrypto
+import NightjarSystem
 
 /// Resources that require a signed request.
 ///

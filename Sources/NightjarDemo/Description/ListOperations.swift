@@ -2,7 +2,7 @@
 extension APIDescription {
     static let lists: [DescribedOperation] =
         ListStyle.allCases.map(list) + [
-            .init(.POST, "/v1/lists/{set}/cursor", "search_list", "A list by an opaque cursor in the body")
+            .init(.POST, "/v1/lists/{set}/cursor", "list_by_cursor_in_body", "A list by an opaque cursor in the body")
                 .explained("The members of the body have the names and values of the query of `list_by_cursor`.")
                 .takes(
                     Schema.object(

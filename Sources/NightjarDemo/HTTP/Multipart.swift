@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// Parses `multipart/form-data` (RFC 7578, RFC 2046 section 5.1) incrementally. Buffers at most a delimiter and a part
 /// head. Strict, so that tests notice errors of the client.

@@ -1,7 +1,7 @@
-import Glibc
 import NIOCore
 import NIOHTTP1
 import NIOHTTP2
+import NightjarSystem
 
 /// Sends one response at a time on a connection. A streamed body is generated no faster than the peer accepts it.
 ///

@@ -1,5 +1,5 @@
-import Glibc
 import NIOCore
+import NightjarSystem
 
 /// Both forms of Retry-After (RFC 9110 section 10.2.3). Values are rounded up to seconds, so that a compliant client
 /// never retries too early.

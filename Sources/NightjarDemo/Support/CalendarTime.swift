@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// Calendar time, for Date fields and timestamps.
 struct CalendarTime {
@@ -10,7 +10,7 @@ struct CalendarTime {
         gmtime_r(&time, &fields)
     }
 
-    static func now() -> Int { Glibc.time(nil) }
+    static func now() -> Int { NightjarSystem.time(nil) }
 
     /// RFC 3339: `2026-01-05T08:00:00Z`.
     var timestamp: String {
