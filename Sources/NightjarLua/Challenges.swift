@@ -9,14 +9,16 @@ extension Configuration {
     ///
     /// - Parameter number: The number of the client.
     mutating func decideChallenges(by callbacks: ScriptCallbacks, _ number: Int64) {
-        onChallenge = Authentication.ChallengeHandler { callbacks.add(ScriptCallback(number, challenge: $0)) }
+        onChallenge = Authentication.ChallengeHandler {
+            callbacks.add(ScriptCallback(number, .challenge($0, text: $0.jsonText)))
+        }
     }
 }
 
 @_cdecl("njl_callback_decide") @implementation
 public func njl_callback_decide(_ callback: OpaquePointer?, _ choice: njl_choice, _ text: njl_bytes) {
     guard let callback = Handle<ScriptCallback>.borrow(callback) else { return }
-    if let hooked = callback.hooked { return callback.decide(hooked, choice, text) }
+    if case .hooked(let decision) = callback.subject { return callback.decide(decision, choice, text) }
     switch choice {
     case NJL_CHOOSE_TABLE:
         do throws(NightjarError) {

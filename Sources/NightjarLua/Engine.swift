@@ -1,10 +1,10 @@
 import CLua
 import DequeModule
-import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 import NightjarTransport
 
 /// Makes the calls of one Lua state and reports their results to it. Belongs to the thread that runs the state, except
@@ -197,6 +197,7 @@ final class Engine: @unchecked Sendable {
         }
         queue.close()
         subrequests.close()
+        callbacks.close()
         ended = []
         firstEnded = 0
     }

@@ -26,7 +26,7 @@ extension ArrivedRequest {
 }
 
 extension MockRequest {
-    fileprivate var text: BorrowedText {
+    var text: BorrowedText {
         let json = request.described([.init("params", JSONValue(items: parameters))])
         return BorrowedText((try? json.encoded()).map { String(buffer: $0) } ?? "{}")
     }
@@ -42,7 +42,7 @@ public func njl_mock_new(
         }
         let callbacks = engine.callbacks
         return Handle<Mock>.make(
-            try Mock(json: routes.buffer) { callbacks.add(ScriptCallback(number, mocked: $0)) })
+            try Mock(json: routes.buffer) { callbacks.add(ScriptCallback(number, .mocked($0))) })
     }
 }
 
@@ -83,35 +83,6 @@ public func njl_mock_calls(_ mock: OpaquePointer?) -> OpaquePointer? {
 }
 
 // MARK: Response functions
-
-@_cdecl("njl_callback_function") @implementation
-public func njl_callback_function(_ callback: OpaquePointer?) -> Int64 {
-    Int64(Handle<ScriptCallback>.borrow(callback)?.function ?? 0)
-}
-
-@_cdecl("njl_callback_kind_of") @implementation
-public func njl_callback_kind_of(_ callback: OpaquePointer?) -> njl_callback_kind {
-    Handle<ScriptCallback>.borrow(callback)?.kind ?? NJL_LOGIN_REQUIRED
-}
-
-@_cdecl("njl_callback_listener") @implementation
-public func njl_callback_listener(_ callback: OpaquePointer?) -> Int64 {
-    Handle<ScriptCallback>.borrow(callback)?.client ?? 0
-}
-
-@_cdecl("njl_callback_request") @implementation
-public func njl_callback_request(_ callback: OpaquePointer?) -> OpaquePointer? {
-    guard let callback = Handle<ScriptCallback>.borrow(callback) else { return nil }
-    return (callback.mocked?.text ?? callback.hooked?.text ?? callback.report.map { BorrowedText($0) }).map {
-        Handle.make($0)
-    }
-}
-
-@_cdecl("njl_callback_body") @implementation
-public func njl_callback_body(_ callback: OpaquePointer?) -> OpaquePointer? {
-    let callback = Handle<ScriptCallback>.borrow(callback)
-    return (callback?.mocked?.request.body ?? callback?.hooked?.body).map { Handle.make(BorrowedText($0)) }
-}
 
 @_cdecl("njl_callback_respond") @implementation
 public func njl_callback_respond(_ callback: OpaquePointer?, _ response: njl_bytes, _ body: njl_bytes) {

@@ -11,7 +11,7 @@ extension Configuration {
     /// - Parameter number: The number of the client.
     mutating func reportSteps(to engine: Engine, _ number: Int64) {
         let callbacks = engine.callbacks
-        observers.append(.steps(to: StepInbox { callbacks.add(ScriptCallback(number, steps: $0)) }))
+        observers.append(.steps(to: StepInbox { callbacks.add(ScriptCallback(number, .steps($0))) }))
     }
 }
 
@@ -85,5 +85,5 @@ extension HTTPVersion {
 
 @_cdecl("njl_callback_take_step") @implementation
 public func njl_callback_take_step(_ callback: OpaquePointer?) -> OpaquePointer? {
-    Handle<ScriptCallback>.borrow(callback)?.steps?.take().map { Handle.make($0.text) }
+    Handle<ScriptCallback>.borrow(callback)?.takeStep().map { Handle.make($0.text) }
 }

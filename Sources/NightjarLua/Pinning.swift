@@ -13,7 +13,7 @@ extension Configuration {
     mutating func reportPinMismatches(to engine: Engine, _ number: Int64) {
         let callbacks = engine.callbacks
         reportPinMismatches(on: engine.queue) { report in
-            callbacks.add(ScriptCallback(number, report: report.jsonText))
+            callbacks.add(ScriptCallback(number, .pinMismatch(report.jsonText)))
         }
     }
 }

@@ -12,10 +12,10 @@ extension Configuration {
     mutating func attachHooks(_ callbacks: ScriptCallbacks, of listener: njl_listener) {
         let number = listener.number
         let request = { @Sendable (pending: CallHooks.Pending) in
-            callbacks.add(ScriptCallback(number, hooked: pending))
+            callbacks.add(ScriptCallback(number, .hooked(pending)))
         }
         let store = { @Sendable (pending: CallHooks.PendingStore) in
-            callbacks.add(ScriptCallback(number, hooked: pending))
+            callbacks.add(ScriptCallback(number, .hooked(pending)))
         }
         hooks = CallHooks(
             deferred: listener.decides_requests ? request : nil, store: listener.decides_storing ? store : nil)

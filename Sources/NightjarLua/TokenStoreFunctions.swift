@@ -57,7 +57,7 @@ private struct RecordDecision: HookDecision {
 public func njl_token_store_new(_ engine: OpaquePointer?, _ number: Int64) -> OpaquePointer? {
     guard let callbacks = Handle<Engine>.borrow(engine)?.callbacks else { return nil }
     let access = HostTokenStore.Access(endsOperationsWithClient: true) { request in
-        callbacks.add(ScriptCallback(number, hooked: RecordDecision(request: request)))
+        callbacks.add(ScriptCallback(number, .hooked(RecordDecision(request: request))))
     }
     return Handle<HostTokenStore.Access>.make(access)
 }

@@ -178,6 +178,8 @@ testing.test("messages for invalid use name the function, the expected type and 
 end)
 
 testing.test("an unknown option of the client is reported", function()
+  local ok, message = pcall(nightjar.client, { on_step = print })
+  assert(not ok and tostring(message):find("client: the option 'on_step' is unknown, or cannot be a function", 1, true), message)
   fails("invalid_argument", 'unknown option "base_ulr"; did you mean "base_url"?',
     function() nightjar.client { base_ulr = "x" } end)
 end)

@@ -196,6 +196,29 @@ test("an observer can wait and use its own client: its steps stay in order", fun
   api:close()
 end)
 
+test("an observer runs once at a time, also if it spawns tasks", function(t)
+  local words, overlaps, is_running = {}, 0, false
+  local api <close> = nightjar.client { base_url = url, observer = function(step)
+    if is_running then overlaps = overlaps + 1 end
+    is_running = true
+    words[#words + 1] = step.step
+    if step.step == "ended" then nightjar.spawn(function() nightjar.sleep(0.02) end) end
+    nightjar.sleep(0.005)
+    is_running = false
+  end }
+  for _ = 1, 6 do
+    t:equal(api:get("/v1/articles/2").status, 200)
+    nightjar.sleep(0.01)
+  end
+  local function count()
+    local ended = 0
+    for _, word in ipairs(words) do if word == "ended" then ended = ended + 1 end end
+    return ended
+  end
+  while count() < 6 do nightjar.sleep(0.001) end
+  t:equal(overlaps, 0)
+end)
+
 test("errors of an observer affect neither the call nor the following steps", function(t)
   local count = 0
   local api <close> = nightjar.client { base_url = url, observer = function()

@@ -45,12 +45,17 @@ void njl_open_client(lua_State *L) NJL_RAISES;
  * infinite timeouts as 0, because JSON has neither functions nor infinity. Replaces the options at index 1 by a copy. */
 void njl_encode_client_options(lua_State *L) NJL_YIELDS;
 
+/* callbacks.c */
+/* Starts a task for each decision request and notification that has arrived. */
+void njl_handle_callbacks(lua_State *L, njl_host *host);
+
 /* login.c, login_options.c */
 /* Moves the functions in the `auth` option of the table at `options` into the client and the listener. If there are
  * functions, replaces the table by a copy that can be encoded as JSON. */
 void njl_read_login(lua_State *L, int options, int client, njl_listener *listener) NJL_RAISES;
-/* Starts a task for each decision request that has arrived. */
-void njl_handle_login_callbacks(lua_State *L, njl_host *host);
+/* Replaces the client on top of the stack by a function that handles the request for a token. Pushes the arguments of the
+ * function and returns their number. */
+int njl_push_token_call(lua_State *L, njl_callback *callback) NJL_RAISES;
 int njl_set_token(lua_State *L) NJL_RAISES;
 int njl_log_out(lua_State *L) NJL_YIELDS;
 int njl_client_drain(lua_State *L) NJL_YIELDS;

@@ -48,7 +48,7 @@ static const char *exclusive_option(const njl_callback *callback) {
 
 void njl_check_caller(lua_State *L, const njl_host *host, lua_Integer client, lua_Integer store) {
   for (const njl_task *task = host->current; task != NULL; task = task->parent) {
-    if (task->callback == NULL) continue;
+    if (task->callback == NULL || !njl_callback_is_open(task->callback)) continue;
     const char *option = exclusive_option(task->callback);
     lua_Integer number = (lua_Integer)njl_callback_listener(task->callback);
     if (option == NULL || (number != client && number != store)) continue;

@@ -58,7 +58,7 @@ lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
   lua_pushvalue(L, index);
   lua_rawseti(L, -2, (lua_Integer)host->listeners + 1);
   lua_pop(L, 1);
-  host->ask_logins = njl_handle_login_callbacks;
+  host->run_callbacks = njl_handle_callbacks;
   host->write_log = njl_write_log;
   return (lua_Integer)++host->listeners;
 }

@@ -1,4 +1,5 @@
 /* client_options.c - encodes the options of nightjar.client{...} as JSON. */
+#include <lua5.4/lauxlib.h>
 #include <lua5.4/lua.h>
 #include <math.h>
 
@@ -6,7 +7,8 @@
 #include "json/json.h"
 #include "bindings/bindings.h"
 
-/* Pushes a copy of the options at `index` without those that may have functions. */
+/* Pushes a copy of the options at `index` without those that may have functions. Raises an error for a function in another
+ * option. */
 static void push_without_functions(lua_State *L, int index) {
   static const char *const functions[] = {"log",        "before",   "after",    "mock",     "on_challenge",
                                           "on_request", "on_store", "observer", "resolver", "on_addresses",
@@ -16,6 +18,9 @@ static void push_without_functions(lua_State *L, int index) {
     if (njl_find_name(L, -2, functions) >= 0) {
       lua_pop(L, 1);
       continue;
+    }
+    if (lua_isfunction(L, -1)) {
+      luaL_error(L, "client: the option '%s' is unknown, or cannot be a function", luaL_tolstring(L, -2, NULL));
     }
     lua_pushvalue(L, -2);
     lua_insert(L, -2);

@@ -1,8 +1,4 @@
-/* login.c - a client's tokens: token functions and on_login_required functions of the script, set_token, log_out and
- * log_in. Also runs the functions of mocks, the observers, and the functions that decide for the calls of clients.
- *
- * Each of these functions runs in a child of the root task. Several calls may wait for the same token: cancelling one
- * of these calls must not cancel the token function for the others. */
+/* login.c - a client's tokens: token functions of the script, set_token, log_out and log_in. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -27,7 +23,7 @@
 #include "njl_future.h"
 #include "njl_logins.h"
 
-/* --- Decision requests --- */
+/* --- Token functions --- */
 
 /* Makes the decision request fail with the message on top of the stack. */
 static void fail(lua_State *L, njl_callback *callback) {
@@ -74,74 +70,16 @@ static int provide(lua_State *L) {
   return provided(L, lua_pcallk(L, 1, 2, 0, task, provided), task);
 }
 
-/* A decision request, passed to begin(). */
-typedef struct arrival {
-  njl_callback *handle; /* NULL: the task owns it */
-  int64_t client;
-  njl_callback_kind kind;
-  njl_task *task; /* the spawned task */
-} arrival;
-
-/* Replaces the client, mock or token store on top of the stack by a function that handles the decision request. Pushes the arguments of
- * the function and returns their number. Returns 0 and changes nothing for requests of other kinds. */
-static int push_decision(lua_State *L, const arrival *arrival) {
-  switch (arrival->kind) {
-  case NJL_MOCK_REQUEST: return njl_mock_push_call(L, arrival->handle);
-  case NJL_CHALLENGE: return njl_push_challenge_call(L, arrival->handle);
-  case NJL_CALL_REQUEST: return njl_push_request_call(L, arrival->handle);
-  case NJL_STORE: return njl_push_store_call(L, arrival->handle);
-  case NJL_NAME: return njl_push_name_call(L, arrival->handle);
-  case NJL_ADDRESSES: return njl_push_addresses_call(L, arrival->handle);
-  case NJL_RECORD: return njl_push_record_call(L, arrival->handle);
-  case NJL_STEPS: return njl_push_observer_call(L);
-  default: return 0;
-  }
-}
-
-/* Spawns the task for the arrival at index 1. */
-static int begin(lua_State *L) {
-  arrival *arrival = lua_touserdata(L, 1);
-  if (!njl_push_numbered(L, arrival->client)) return 0; /* The client or mock was collected, so the request fails. */
-  int arguments = push_decision(L, arrival);
-  if (arguments > 0) {
-    arrival->task = njl_task_spawn(L, njl_host_open(L), arguments);
-    arrival->task->is_observed = true;
-    arrival->task->callback = arrival->handle;
-    arrival->handle = NULL;
-    return 0;
-  }
-  if (arrival->kind == NJL_PIN_MISMATCH) {
-    njl_push_pin_report(L, arrival->handle);
-    arrival->task = njl_task_spawn(L, njl_host_open(L), 1);
-    return 0;
-  }
-  bool needs_response = arrival->kind != NJL_LOGIN_REQUIRED;
-  if (needs_response) lua_pushcfunction(L, provide);
-  lua_getiuservalue(L, 2, needs_response ? NJL_CLIENT_PROVIDERS : NJL_CLIENT_LOGIN_REQUIRED);
-  if (needs_response) {
-    lua_rawgeti(L, -1, njl_callback_function(arrival->handle));
-    lua_replace(L, -2);
-    lua_createtable(L, 0, 1);
-    lua_pushboolean(L, arrival->kind == NJL_TOKEN_REJECTED);
-    lua_setfield(L, -2, "rejected");
-  }
-  arrival->task = njl_task_spawn(L, njl_host_open(L), needs_response ? 2 : 0);
-  arrival->task->is_observed = needs_response;
-  arrival->task->callback = arrival->handle;
-  arrival->handle = NULL;
-  return 0;
-}
-
-void njl_handle_login_callbacks(lua_State *L, njl_host *host) {
-  while (host->engine != NULL && lua_checkstack(L, LUA_MINSTACK)) {
-    arrival arrival = {0};
-    arrival.handle = njl_engine_next_callback(host->engine, &arrival.client, &arrival.kind);
-    if (arrival.handle == NULL) return;
-    njl_task_begin(L, host, begin, &arrival);
-    /* Runs the task before the tasks that wait for its result. */
-    if (arrival.task != NULL) njl_make_first(arrival.task);
-    njl_callback_release(arrival.handle);
-  }
+int njl_push_token_call(lua_State *L, njl_callback *callback) {
+  lua_getiuservalue(L, -1, NJL_CLIENT_PROVIDERS);
+  lua_rawgeti(L, -1, njl_callback_function(callback));
+  lua_replace(L, -2);
+  lua_pushcfunction(L, provide);
+  lua_replace(L, -3);
+  lua_createtable(L, 0, 1);
+  lua_pushboolean(L, njl_callback_kind_of(callback) == NJL_TOKEN_REJECTED);
+  lua_setfield(L, -2, "rejected");
+  return 2;
 }
 
 /* --- Tokens set by the script --- */

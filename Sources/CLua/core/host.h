@@ -46,7 +46,7 @@ struct njl_host {
   size_t listeners;    /* the last number that njl_number returned */
   size_t subrequests;  /* number of tasks that make calls for subrequest.c */
   /* Functions that the turns of the loop call. The named file sets its function on first use; NULL: not set yet. */
-  void (*ask_logins)(lua_State *L, njl_host *host); /* login.c; set with the first listener */
+  void (*run_callbacks)(lua_State *L, njl_host *host); /* callbacks.c; set with the first listener */
   void (*write_log)(lua_State *L, njl_host *host); /* log.c; set with the first listener */
   void (*run_subrequests)(lua_State *L, njl_host *host); /* subrequest.c */
   void (*show_progress)(lua_State *L, njl_host *host); /* session.c; called while `follows` is set */

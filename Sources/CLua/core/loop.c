@@ -106,7 +106,7 @@ bool njl_turn(lua_State *L, njl_host *host, size_t most) {
   if (is_idle || host->calls > 0) poll(host, is_idle && !(host->is_stepped && host->nested == 1));
   if (is_idle) expire_timers(host);
   if (host->listeners > 0) {
-    host->ask_logins(L, host);
+    host->run_callbacks(L, host);
     if (most > 0) host->write_log(L, host);
   }
   if (host->follows && most > 0) host->show_progress(L, host);

@@ -32,7 +32,7 @@ struct njl_task {
   njl_wait *joiners; /* waits for the end of this task */
   njl_wait *group; /* notified when the task ends, see group.c */
   lua_Integer place; /* index in the group */
-  njl_callback *callback; /* the decision request that the task handles (login.c); released when the task ends */
+  njl_callback *callback; /* the decision request that the task handles (callbacks.c); released when the task ends */
   njl_subrequest *subrequest; /* the subrequest that the task handles (subrequest.c); released when the task ends */
   njl_future *upload; /* owned: the call whose body the task sends (body_function.c); fails if the task ends before */
   njl_state_of_task state;

@@ -40,6 +40,7 @@ void njl_callback_release(njl_callback *callback);
 int64_t njl_callback_function(const njl_callback *callback);
 njl_callback_kind njl_callback_kind_of(const njl_callback *callback);
 int64_t njl_callback_listener(const njl_callback *callback); /* the number of the listener */
+bool njl_callback_is_open(const njl_callback *callback);     /* whether the request has no response yet */
 /* Returns the request, the report of NJL_PIN_MISMATCH, the challenge of NJL_CHALLENGE or the response of NJL_STORE, a JSON
  * object. */
 njl_text *njl_callback_request(const njl_callback *callback);
