@@ -198,8 +198,8 @@ let package = Package(
         .target(
             name: "NightjarLua",
             dependencies: [
-                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP", "NightjarTesting",
-                "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP", "NightjarSystem",
+                "NightjarTesting", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -210,14 +210,14 @@ let package = Package(
             name: "NightjarABI",
             dependencies: [
                 "CNightjar", "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP",
-                "NightjarLua", "NightjarTesting", "NightjarTransport",
+                "NightjarLua", "NightjarSystem", "NightjarTesting", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
         .target(
             name: "NightjarDemo",
             dependencies: [
-                "CSimdjson", "CZlib", "CBrotli", "CZstd", "NightjarCrypto",
+                "CSimdjson", "CZlib", "CBrotli", "CZstd", "NightjarCrypto", "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -228,12 +228,13 @@ let package = Package(
         ),
         // The worker of background transfers.
         .target(
-            name: "NightjarDaemon", dependencies: ["Nightjar", "NightjarCrypto", "NightjarHTTP", "NightjarStorage"]),
+            name: "NightjarDaemon",
+            dependencies: ["Nightjar", "NightjarCrypto", "NightjarHTTP", "NightjarStorage", "NightjarSystem"]),
         .executableTarget(
             name: "NightjarCommand",
             dependencies: [
                 "CCommand", "Nightjar", "NightjarDaemon", "NightjarDemo", "NightjarHTTP", "NightjarLua",
-                "NightjarStorage", "NightjarTransport",
+                "NightjarStorage", "NightjarSystem", "NightjarTransport",
             ]
         ),
         .executableTarget(name: "NightjarLink", dependencies: ["NightjarABI"]),

@@ -1,8 +1,8 @@
 import CNightjar
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 
 /// A transfer at one time, and the texts that C borrows.
 private final class BackgroundTransferBox: Sendable {

@@ -1,8 +1,8 @@
 import CNightjar
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 
 /// Converts a C string. Returns nil for NULL, for invalid UTF-8, and if there is not enough memory.
 func text(_ pointer: UnsafePointer<CChar>?) -> String? {

@@ -1,7 +1,7 @@
 import CNightjar
-import Glibc
 import Nightjar
 import NightjarHandles
+import NightjarSystem
 
 /// The error of the last function without an `out_error` that failed on each thread.
 enum LastError {

@@ -1,9 +1,9 @@
 import CNightjar
-import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 
 private func check(_ count: Int, _ name: String, in range: ClosedRange<Int>) throws(NightjarError) {
     guard range ~= count else {

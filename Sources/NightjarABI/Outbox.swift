@@ -1,8 +1,8 @@
 import CNightjar
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 
 /// An entry at one time, and the texts that C borrows.
 private final class OutboxEntryBox: Sendable {

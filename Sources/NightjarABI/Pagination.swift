@@ -1,8 +1,8 @@
 import CNightjar
-import Glibc
 import NIOCore
 import Nightjar
 import NightjarHandles
+import NightjarSystem
 import Synchronization
 
 /// The pagination options of a list, which C fills step by step.

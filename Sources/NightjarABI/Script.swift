@@ -1,9 +1,9 @@
 import CNightjar
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
 import NightjarLua
+import NightjarSystem
 import NightjarTransport
 import Synchronization
 

@@ -1,8 +1,8 @@
 import CNightjar
-import Glibc
 import NightjarHTTP
 import NightjarHandles
 import NightjarLua
+import NightjarSystem
 
 @_cdecl("nj_script_call_count") @implementation
 public func nj_script_call_count(_ call: OpaquePointer?) -> Int {

@@ -1,8 +1,8 @@
 import CNightjar
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 
 typealias UploadBox = TransferBox<UploadOperation>
 

@@ -1,9 +1,9 @@
 import CNightjar
-import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 import Synchronization
 
 /// A message, or a piece of one, whose content ends with NUL.

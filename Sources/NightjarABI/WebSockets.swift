@@ -1,9 +1,9 @@
 import CNightjar
-import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 
 private func settings(_ json: UnsafePointer<CChar>?, _ length: Int) throws(NightjarError) -> WebSocketSettings {
     json == nil ? WebSocketSettings() : try WebSocketSettings(json: try document(json, length))

@@ -1,8 +1,8 @@
-import Glibc
 import NIOCore
 import Nightjar
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 import Synchronization
 
 /// `nightjar --har`: writes the exchanges of a script or subcommand as an HTTP archive.

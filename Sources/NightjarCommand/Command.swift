@@ -1,8 +1,8 @@
 import CCommand
-import Glibc
 import Nightjar
 import NightjarDemo
 import NightjarLua
+import NightjarSystem
 import NightjarTransport
 
 /// Runs the `nightjar` command.

@@ -1,5 +1,5 @@
 import CCommand
-@preconcurrency import Glibc
+@preconcurrency import NightjarSystem
 
 /// The command's arguments and its three standard streams.
 enum Console {

@@ -1,5 +1,5 @@
-import Glibc
 import NightjarDemo
+import NightjarSystem
 
 /// `nightjar demo`: the API server for examples and tests.
 enum Demo {

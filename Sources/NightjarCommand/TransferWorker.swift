@@ -1,8 +1,8 @@
-import Glibc
 import Nightjar
 import NightjarDaemon
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 
 /// `nightjar transferd`: performs the background transfers of a journal.
 struct TransferWorker {

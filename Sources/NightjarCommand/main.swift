@@ -1,5 +1,5 @@
 import CCommand
-import Glibc
+import NightjarSystem
 
 njc_hold_standard_streams()
 do throws(UsageError) {

@@ -1,7 +1,7 @@
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 
 /// Starts the programs of `on_complete` when their transfers have ended. Used on the daemon's thread.
 ///

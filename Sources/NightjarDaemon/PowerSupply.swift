@@ -1,4 +1,4 @@
-import Glibc
+import NightjarSystem
 
 /// The power supplies of the machine, by sysfs.
 enum PowerSupply {

@@ -1,7 +1,7 @@
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 import Synchronization
 
 /// A background transfer that runs in this process. Used on the daemon's thread.

@@ -1,7 +1,7 @@
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarStorage
+import NightjarSystem
 
 /// Responds to the programs that connect to the local socket of the worker. Used on the daemon's thread.
 ///

@@ -1,8 +1,8 @@
 import CLinux
 import CLua
-import Glibc
 import Nightjar
 import NightjarHandles
+import NightjarSystem
 import NightjarTransport
 import Synchronization
 

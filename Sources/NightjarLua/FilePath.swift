@@ -1,6 +1,6 @@
-import Glibc
 import Nightjar
 import NightjarHTTP
+import NightjarSystem
 
 /// The path of a file as bytes, which need not be UTF-8, and operations on the file.
 ///

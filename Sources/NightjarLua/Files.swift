@@ -1,8 +1,8 @@
 import CLua
-import Glibc
 import Nightjar
 import NightjarHTTP
 import NightjarHandles
+import NightjarSystem
 
 /// The file operations of modules/lua/fs.lua, by name. They run on a worker thread, which may wait for the file system.
 /// The thread blocks all signals, so no system call is interrupted.

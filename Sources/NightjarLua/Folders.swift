@@ -1,5 +1,5 @@
-import Glibc
 import Nightjar
+import NightjarSystem
 
 // Folders and file status.
 

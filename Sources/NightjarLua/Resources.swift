@@ -1,5 +1,5 @@
-import Glibc
 import Nightjar
+import NightjarSystem
 import Synchronization
 
 /// A system resource that a script holds. It is released by ``close()``, or when its last owner releases this object.

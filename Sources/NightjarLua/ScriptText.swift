@@ -1,7 +1,7 @@
 import CLua
-import Glibc
 import Nightjar
 import NightjarHTTP
+import NightjarSystem
 
 /// A JSON text from C, in memory of `malloc`.
 package final class ScriptText: @unchecked Sendable {
