@@ -52,7 +52,8 @@ private struct AddressDecision: HookDecision {
             }
         case NJL_CHOOSE_CANCEL:
             try? request.fail(text.data == nil ? nil : String(decoding: text.buffer, as: UTF8.self))
-        default: try? request.useDefault()
+        case NJL_CHOOSE_DEFAULT: try? request.useDefault()
+        default: fail("\(name): the response is unknown")
         }
     }
 

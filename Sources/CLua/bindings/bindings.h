@@ -83,6 +83,13 @@ typedef struct njl_responder {
 /* Runs as the task of a decision request: calls a function with its arguments, which are all on the stack, and responds
  * with its results. An error of the function or of the responder fails the request. */
 int njl_call_and_respond(lua_State *L, const njl_responder *responder) NJL_RAISES;
+/* The stack of a responder with two results. */
+enum { NJL_FIRST_RESULT = 1, NJL_SECOND_RESULT, NJL_DECISION_REQUEST };
+/* Respond to the decision request: with the default; with the table NJL_FIRST_RESULT as JSON; with a failure whose
+ * message is NJL_SECOND_RESULT, which may be any value (nil: no message). Return 0. */
+int njl_respond_default(lua_State *L);
+int njl_respond_table(lua_State *L) NJL_YIELDS;
+int njl_respond_failure(lua_State *L) NJL_RAISES;
 /* Raises an error if the running task, or a task above it, runs a function that resolves names or decides about addresses
  * for the client with the number `client`, or a function of the token store with the number `store` (0: none). The client
  * waits for this function, so the function must not wait for the client. */

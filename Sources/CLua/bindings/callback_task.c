@@ -6,6 +6,7 @@
 #include "core/host.h"
 #include "core/task.h"
 #include "bindings/bindings.h"
+#include "json/json.h"
 #include "njl_callbacks.h"
 
 /* Fails the waiting calls with the error on top of the stack. */
@@ -34,6 +35,26 @@ static int returned(lua_State *L, int status, lua_KContext context) {
 int njl_call_and_respond(lua_State *L, const njl_responder *responder) {
   lua_KContext context = (lua_KContext)responder;
   return returned(L, lua_pcallk(L, lua_gettop(L) - 1, responder->results, 0, context, returned), context);
+}
+
+static int respond(lua_State *L, njl_choice choice, njl_bytes text) {
+  njl_callback_decide(lua_touserdata(L, NJL_DECISION_REQUEST), choice, text);
+  return 0;
+}
+
+int njl_respond_default(lua_State *L) { return respond(L, NJL_CHOOSE_DEFAULT, (njl_bytes){0}); }
+
+int njl_respond_table(lua_State *L) {
+  njl_bytes text;
+  njl_json_encode(L, NJL_FIRST_RESULT, "response");
+  text.data = lua_tolstring(L, -1, &text.length);
+  return respond(L, NJL_CHOOSE_TABLE, text);
+}
+
+int njl_respond_failure(lua_State *L) {
+  njl_bytes text = {0};
+  if (!lua_isnil(L, NJL_SECOND_RESULT)) text.data = luaL_tolstring(L, NJL_SECOND_RESULT, &text.length);
+  return respond(L, NJL_CHOOSE_CANCEL, text);
 }
 
 /* Returns the name of the option whose function handles the request; NULL: the function may use the client. */

@@ -6,7 +6,6 @@
 
 #include "core/task.h"
 #include "bindings/bindings.h"
-#include "json/json.h"
 #include "njl_callbacks.h"
 #include "njl_clients.h"
 
@@ -16,27 +15,17 @@ void njl_read_decisions(lua_State *L, int options, int client, njl_listener *lis
   listener->decides_storing = njl_read_function(L, options, client, "on_store", NJL_CLIENT_STORE);
 }
 
-/* Responds to the decision request at index 3 with the results of the function `name` at the indexes 1 and 2: nil; false
- * and a message; or a table. */
+/* Responds with the results of the function `name`: nil; false and a message; or a table. */
 static int respond(lua_State *L, const char *name) {
-  njl_callback *callback = lua_touserdata(L, 3);
-  njl_bytes text = {0};
-  switch (lua_type(L, 1)) {
-  case LUA_TNIL: njl_callback_decide(callback, NJL_CHOOSE_DEFAULT, text); return 0;
-  case LUA_TTABLE:
-    njl_json_encode(L, 1, "response");
-    text.data = lua_tolstring(L, -1, &text.length);
-    njl_callback_decide(callback, NJL_CHOOSE_TABLE, text);
-    return 0;
-  case LUA_TBOOLEAN:
-    if (!lua_toboolean(L, 1)) {
-      if (lua_type(L, 2) == LUA_TSTRING) text.data = lua_tolstring(L, 2, &text.length);
-      else if (!lua_isnil(L, 2)) luaL_error(L, "%s: the message must be a string, got %s", name, luaL_typename(L, 2));
-      njl_callback_decide(callback, NJL_CHOOSE_CANCEL, text);
-      return 0;
-    } /* fall through */
-  default: return luaL_error(L, "%s must return nil, false or a table, got %s", name, luaL_tolstring(L, 1, NULL));
+  if (lua_isnil(L, NJL_FIRST_RESULT)) return njl_respond_default(L);
+  if (lua_istable(L, NJL_FIRST_RESULT)) return njl_respond_table(L);
+  if (!lua_isboolean(L, NJL_FIRST_RESULT) || lua_toboolean(L, NJL_FIRST_RESULT)) {
+    return luaL_error(L, "%s must return nil, false or a table, got %s", name, luaL_tolstring(L, NJL_FIRST_RESULT, NULL));
   }
+  if (!lua_isnil(L, NJL_SECOND_RESULT) && lua_type(L, NJL_SECOND_RESULT) != LUA_TSTRING) {
+    return luaL_error(L, "%s: the message must be a string, got %s", name, luaL_typename(L, NJL_SECOND_RESULT));
+  }
+  return njl_respond_failure(L);
 }
 
 void njl_push_decision_call(lua_State *L, njl_callback *callback, int slot, lua_CFunction decide, const char *what) {

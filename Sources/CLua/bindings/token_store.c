@@ -107,39 +107,25 @@ void njl_open_token_store(lua_State *L) {
 
 /* --- Requests --- */
 
-/* The stack of the functions below: the two results of the script's function, and the decision request. */
-enum { RESULT = 1, MESSAGE, CALLBACK };
-
-static int respond(lua_State *L, njl_choice choice, njl_bytes text) {
-  njl_callback_decide(lua_touserdata(L, CALLBACK), choice, text);
-  return 0;
-}
-
-/* Fails the operation with MESSAGE, which may be any value; nil: no message. */
-static int refuse(lua_State *L) {
-  njl_bytes text = {0};
-  if (!lua_isnil(L, MESSAGE)) text.data = luaL_tolstring(L, MESSAGE, &text.length);
-  return respond(L, NJL_CHOOSE_CANCEL, text);
-}
-
 /* A string: the record; nil: there is none; nil and a message: an error. */
 static int loaded(lua_State *L) {
-  njl_bytes record = {0};
-  if (lua_type(L, RESULT) == LUA_TSTRING) {
-    record.data = lua_tolstring(L, RESULT, &record.length);
-    return respond(L, NJL_CHOOSE_TABLE, record);
+  if (lua_type(L, NJL_FIRST_RESULT) == LUA_TSTRING) {
+    njl_bytes record;
+    record.data = lua_tolstring(L, NJL_FIRST_RESULT, &record.length);
+    njl_callback_decide(lua_touserdata(L, NJL_DECISION_REQUEST), NJL_CHOOSE_TABLE, record);
+    return 0;
   }
-  if (!lua_isnil(L, RESULT)) {
+  if (!lua_isnil(L, NJL_FIRST_RESULT)) {
     return luaL_error(L, "token_store.load must return a string, nil, or nil and a message, got %s",
-                      luaL_typename(L, RESULT));
+                      luaL_typename(L, NJL_FIRST_RESULT));
   }
-  return lua_isnil(L, MESSAGE) ? respond(L, NJL_CHOOSE_DEFAULT, record) : refuse(L);
+  return lua_isnil(L, NJL_SECOND_RESULT) ? njl_respond_default(L) : njl_respond_failure(L);
 }
 
 /* false, or nil and a message: an error; all other results: the record was saved or deleted. */
 static int changed(lua_State *L) {
-  bool has_failed = lua_isboolean(L, RESULT) ? !lua_toboolean(L, RESULT) : lua_isnil(L, RESULT) && !lua_isnil(L, MESSAGE);
-  return has_failed ? refuse(L) : respond(L, NJL_CHOOSE_DEFAULT, (njl_bytes){0});
+  bool has_failed = lua_isboolean(L, NJL_FIRST_RESULT) ? !lua_toboolean(L, NJL_FIRST_RESULT) : lua_isnil(L, NJL_FIRST_RESULT) && !lua_isnil(L, NJL_SECOND_RESULT);
+  return has_failed ? njl_respond_failure(L) : njl_respond_default(L);
 }
 
 static const njl_responder loads = {.results = 2, .respond = loaded};

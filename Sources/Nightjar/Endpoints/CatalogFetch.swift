@@ -12,8 +12,8 @@ extension Client {
     /// - Parameter location: The path of a file, an absolute URL, or `url:` followed by a target relative to the base
     ///   URL, for example `url:/openapi.json`.
     /// - Throws: `decoding`, usually with the position, if the document is neither JSON nor YAML; `invalid_argument` if
-    ///   it is neither an OpenAPI 3 nor a Swagger 2.0 document; `storage` if it is a file that cannot be read; `too_large` if the documents
-    ///   are too large together; any error of a call.
+    ///   it is neither an OpenAPI 3 nor a Swagger 2.0 document; `storage` if it is a file that cannot be read;
+    ///   `too_large` if the documents are too large together; any error of a call.
     public func loadCatalog(from location: String) async throws(NightjarError) -> Catalog {
         try await outcome { (finished) throws(NightjarError) in
             try startLoadingCatalog(from: location, on: nil, finished: finished)

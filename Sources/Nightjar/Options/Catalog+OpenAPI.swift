@@ -7,8 +7,8 @@ extension Catalog {
     ///
     /// - Parameter folder: The folder whose files the document may reference; nil: the folder of the document.
     /// - Throws: `decoding`, usually with the position, if the document is neither JSON nor YAML; `storage` if it
-    ///   cannot be read; `invalid_argument` if it is neither an OpenAPI 3 nor a Swagger 2.0 document, or a URL (only a client can load it);
-    ///   `too_large`. A referenced file that cannot be read, or is outside of the folder, usually causes only a note.
+    ///   cannot be read; `invalid_argument` if it is neither an OpenAPI 3 nor a Swagger 2.0 document, or if `path` is a URL
+    ///   (only a client can load it); `too_large`. A referenced file that cannot be read, or is outside of the folder, usually causes only a note.
     public init(openAPI path: String, folder: String? = nil) throws(NightjarError) {
         guard !path.isURL else {
             throw NightjarError(
