@@ -16,28 +16,13 @@ local function openssl(...)
   assert(result.ok, result.stderr)
 end
 
-local function create(name, extension)
-  openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj",
-    "/CN=" .. name, "-addext", extension, "-keyout", name .. ".key", "-out", name .. ".pem")
-end
-create("server", "subjectAltName=DNS:localhost")
-create("device", "extendedKeyUsage=clientAuth")
+check.certificate(folder, "server", "subjectAltName=DNS:localhost")
+check.certificate(folder, "device", "extendedKeyUsage=clientAuth")
 openssl("pkcs12", "-export", "-in", "device.pem", "-inkey", "device.key", "-out", "device.p12", "-passout", "pass:secret")
 
--- Starts a server, which closes each connection after one exchange. Returns the process and the URL.
-local function serve(...)
-  local words = { "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", "server.pem", "-key", "server.key", ... }
-  words.cwd, words.stdin, words.stdout, words.stderr = folder.path, "pipe", "pipe", "null"
-  local server = nightjar.process.spawn(words)
-  for line in server.stdout:lines() do
-    local port = line:match "^ACCEPT .*:(%d+)"
-    if port then return server, "https://localhost:" .. port end
-  end
-  error "the server did not start"
-end
-local server, url = serve("-HTTP")
-local mutual, mutual_url = serve("-HTTP", "-Verify", "1", "-verify_return_error", "-CAfile", "device.pem")
-local silent, silent_url = serve()
+local server, url = check.s_server(folder, "-HTTP")
+local mutual, mutual_url = check.s_server(folder, "-HTTP", "-Verify", "1", "-verify_return_error", "-CAfile", "device.pem")
+local silent, silent_url = check.s_server(folder)
 
 local function client(tls, base_url)
   tls.ca = tls.ca or not tls.ca_file and read "server.pem" or nil

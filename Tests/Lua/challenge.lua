@@ -102,30 +102,18 @@ end)
 
 local folder = nightjar.fs.temp_dir()
 nightjar.fs.write(folder.path .. "/page", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
-local function certificate(name, extension)
-  assert(nightjar.process.run { "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-    "-days", "2", "-subj", "/CN=" .. name, "-addext", extension, "-keyout", name .. "-key.pem", "-out", name .. ".pem",
-    cwd = folder.path }.ok)
-end
-certificate("server", "subjectAltName=DNS:localhost")
-certificate("client", "extendedKeyUsage=clientAuth")
-local server = nightjar.process.spawn { "openssl", "s_server", "-accept", "127.0.0.1:0", "-HTTP", "-cert", "server.pem", "-key",
-  "server-key.pem", "-Verify", "1", "-verify_return_error", "-CAfile", "client.pem", cwd = folder.path, stdout = "pipe",
-  stderr = "null" }
-local port
-for line in server.stdout:lines() do
-  port = line:match "^ACCEPT .*:(%d+)"
-  if port then break end
-end
+check.certificate(folder, "server", "subjectAltName=DNS:localhost")
+check.certificate(folder, "client", "extendedKeyUsage=clientAuth")
+local server, secure_origin = check.s_server(folder, "-HTTP", "-Verify", "1", "-verify_return_error", "-CAfile", "client.pem")
 local tls = { ca_file = folder.path .. "/server.pem" }
-local function secure(on_challenge) return client(on_challenge, { base_url = "https://localhost:" .. port, tls = tls }) end
+local function secure(on_challenge) return client(on_challenge, { base_url = secure_origin, tls = tls }) end
 
 test("a client certificate is chosen during the handshake", function(t)
   local seen = {}
   local api <close> = secure(function(challenge)
     seen[#seen + 1] = challenge
     if challenge.kind == "client_certificate" then
-      return { file = folder.path .. "/client.pem", key = folder.path .. "/client-key.pem" }
+      return { file = folder.path .. "/client.pem", key = folder.path .. "/client.key" }
     end
   end)
   local res = api:get "/page"
@@ -148,7 +136,7 @@ test("a valid chain can be rejected", function(t)
   local _, err = nightjar.try(api.get, api, "/page")
   t:equal(err.kind, "cancelled")
   t:equal(err.phase, "tls")
-  t:equal(err.message, "the challenge callback rejected the certificate of localhost:" .. port .. ": another server")
+  t:equal(err.message, "the challenge callback rejected the certificate of " .. secure_origin:gsub("^https://", "") .. ": another server")
 end)
 
 local result = testing.run()

@@ -26,4 +26,25 @@ function check.misuse(message, f, ...)
   return check.fails("string", message, f, ...)
 end
 
+-- Creates a self-signed certificate in the folder: NAME.pem and NAME.key. `extension` is that of openssl's -addext.
+function check.certificate(folder, name, extension)
+  local result = require "nightjar".process.run { "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt",
+    "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=" .. name, "-addext", extension,
+    "-keyout", name .. ".key", "-out", name .. ".pem", cwd = folder.path }
+  assert(result.ok, result.stderr)
+end
+
+-- Starts `openssl s_server` with server.pem and server.key of the folder, and further options. Returns the process and the
+-- origin of the server. Each connection carries one exchange.
+function check.s_server(folder, ...)
+  local words = { "openssl", "s_server", "-accept", "127.0.0.1:0", "-cert", "server.pem", "-key", "server.key", ... }
+  words.cwd, words.stdin, words.stdout, words.stderr = folder.path, "pipe", "pipe", "null"
+  local server = require "nightjar".process.spawn(words)
+  for line in server.stdout:lines() do
+    local port = line:match "^ACCEPT .*:(%d+)"
+    if port then return server, "https://localhost:" .. port end
+  end
+  error "openssl s_server did not start"
+end
+
 return check

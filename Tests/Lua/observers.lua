@@ -127,17 +127,9 @@ end)
 test("the TLS handshake is a step", function(t)
   local folder <close> = nightjar.fs.temp_dir()
   nightjar.fs.write(folder.path .. "/page", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
-  assert(nightjar.process.run { "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-    "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem",
-    cwd = folder.path }.ok)
-  local server <close> = nightjar.process.spawn { "openssl", "s_server", "-accept", "127.0.0.1:0", "-HTTP", "-cert", "cert.pem",
-    "-key", "key.pem", cwd = folder.path, stdout = "pipe", stderr = "null" }
-  local port
-  for line in server.stdout:lines() do
-    port = line:match "^ACCEPT .*:(%d+)"
-    if port then break end
-  end
-  local api <close>, steps = open { base_url = "https://localhost:" .. port, tls = { ca_file = folder.path .. "/cert.pem" } }
+  check.certificate(folder, "server", "subjectAltName=DNS:localhost")
+  local server <close>, origin = check.s_server(folder, "-HTTP")
+  local api <close>, steps = open { base_url = origin, tls = { ca_file = folder.path .. "/server.pem" } }
   t:equal(api:get("/page").text, "ok")
   check_fields(t, steps[4])
   t:equal(names(steps), "started resolved connected secured sent first_byte ended")

@@ -8,25 +8,16 @@ local backup, other = "sha256/" .. ("A"):rep(43) .. "=", "sha256/" .. ("A"):rep(
 
 local folder = nightjar.fs.temp_dir()
 nightjar.fs.write(folder.path .. "/page", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
-assert(nightjar.process.run { "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-  "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "cert.pem",
-  cwd = folder.path }.ok)
+check.certificate(folder, "server", "subjectAltName=DNS:localhost")
 local pin = "sha256/" .. nightjar.process.run { "sh", "-c",
-  "openssl x509 -in cert.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64",
+  "openssl x509 -in server.pem -pubkey -noout | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64",
   cwd = folder.path }.stdout:gsub("%s", "")
 
--- Each connection to the server carries one exchange.
-local server = nightjar.process.spawn { "openssl", "s_server", "-accept", "127.0.0.1:0", "-HTTP", "-cert", "cert.pem",
-  "-key", "key.pem", cwd = folder.path, stdout = "pipe", stderr = "null" }
-local port
-for line in server.stdout:lines() do
-  port = line:match "^ACCEPT .*:(%d+)"
-  if port then break end
-end
-local url = ("https://localhost:%s/page"):format(port)
+local server, origin = check.s_server(folder, "-HTTP")
+local url = origin .. "/page"
 
 local function client(tls)
-  tls.ca_file = folder.path .. "/cert.pem"
+  tls.ca_file = folder.path .. "/server.pem"
   return nightjar.client { tls = tls, retry = false, proxy = false }
 end
 

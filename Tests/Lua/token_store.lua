@@ -226,7 +226,7 @@ test("drain waits for a save, and close does not wait for a function that cannot
   t:equal(store.saves, 0)
 end)
 
-test("a save that goes on after its client is closed does not replace a newer record", function(t)
+test("a save that outlasts its client ends before the next save begins", function(t)
   local store, order, is_slow = new_store(), {}, true
   store.functions.save = function(key, record)
     local mine = is_slow and "first" or "second"

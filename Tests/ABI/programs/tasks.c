@@ -1,6 +1,7 @@
 /* Waits for tasks, pauses them, defers their bodies, cancels blocking calls from another thread, and drains clients,
    against the demo API whose URL is the argument. */
 #include "calls.h"
+#include "late_source.h"
 #include <math.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -115,54 +116,27 @@ static void pauses(nj_client *client) {
   nj_task_resume_body(NULL);
 }
 
-/* A source whose data another thread provides. */
-typedef struct source {
-  pthread_mutex_t lock;
-  nj_task *task;
-  int available, taken, ends;
-} source;
-
 static int64_t read_available(void *context, nj_task *task, void *buffer, size_t capacity) {
-  source *self = context;
   (void)task;
-  pthread_mutex_lock(&self->lock);
-  int64_t count = self->available - self->taken;
-  if (count > (int64_t)capacity) count = (int64_t)capacity;
-  if (count == 0 && !self->ends) count = NJ_READ_LATER;
-  if (count > 0) {
-    memset(buffer, 'x', (size_t)count);
-    self->taken += (int)count;
-  }
-  pthread_mutex_unlock(&self->lock);
-  return count;
+  return late_source_read(context, buffer, capacity);
 }
 
-static void *provide(void *context) {
-  source *self = context;
-  for (int part = 0; part < 20; part++) {
-    pthread_mutex_lock(&self->lock);
-    self->available += 1000;
-    self->ends = part == 19;
-    pthread_mutex_unlock(&self->lock);
-    nj_task_resume_body(self->task);
-    usleep(2000);
-  }
-  return NULL;
-}
+static void resume_task(void *task) { nj_task_resume_body(task); }
 
 static void a_source_continues_later(nj_client *client) {
   nj_queue *queue = nj_queue_new();
   nj_request *request = nj_request_new("POST", "/echo");
-  source data = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  late_source data = {.lock = PTHREAD_MUTEX_INITIALIZER, .resume = resume_task};
   result self = {0};
   nj_request_set_body_stream(request, -1, read_available, &data);
-  data.task = nj_client_start(client, request, queue, done, &self, NULL);
+  nj_task *task = nj_client_start(client, request, queue, done, &self, NULL);
+  data.subject = task;
   pthread_t thread;
-  CHECK(pthread_create(&thread, NULL, provide, &data) == 0);
-  SUCCEEDS(nj_task_wait(data.task, 60, &error) == NJ_OK);
+  CHECK(pthread_create(&thread, NULL, late_source_provide, &data) == 0);
+  SUCCEEDS(nj_task_wait(task, 60, &error) == NJ_OK);
   pthread_join(thread, NULL);
   CHECK(self.kind == NJ_OK && self.length > 20000 /* JSON with the body */ && data.taken == 20000);
-  nj_task_release(data.task);
+  nj_task_release(task);
   nj_request_free(request);
   nj_queue_free(queue);
 }

@@ -1,6 +1,7 @@
 /* Uploads, against the demo API whose URL is the argument. The second argument is an empty folder. */
 #define _DEFAULT_SOURCE
 #include "calls.h"
+#include "late_source.h"
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -124,45 +125,21 @@ static void sends_streams(void) {
   FAILS(upload("/tus", NULL, "{\"protocol\": \"tus\"}", &all, &failing, NULL, &error), NJ_INVALID_REQUEST);
 }
 
-/* A stream whose bytes another thread provides. */
+/* An upload whose bytes another thread provides. */
 typedef struct source {
-  pthread_mutex_t lock;
+  late_source bytes;
   nj_upload *upload;
-  int available, taken, waits, ends;
+  int ends;
   nj_status end;
-  bool is_complete;
 } source;
 
 static int64_t read_available(void *context, nj_upload *made, void *buffer, size_t capacity) {
   source *self = context;
   CHECK(made != NULL);
-  pthread_mutex_lock(&self->lock);
-  int64_t count = self->available - self->taken;
-  if (count > (int64_t)capacity) count = (int64_t)capacity;
-  if (count == 0 && !self->is_complete) {
-    self->waits++;
-    count = NJ_READ_LATER;
-  }
-  if (count > 0) {
-    memset(buffer, 'x', (size_t)count);
-    self->taken += (int)count;
-  }
-  pthread_mutex_unlock(&self->lock);
-  return count;
+  return late_source_read(&self->bytes, buffer, capacity);
 }
 
-static void *provide(void *context) {
-  source *self = context;
-  for (int part = 0; part < 20; part++) {
-    usleep(2000);
-    pthread_mutex_lock(&self->lock);
-    self->available += 1000;
-    self->is_complete = part == 19;
-    pthread_mutex_unlock(&self->lock);
-    nj_upload_resume_body(self->upload);
-  }
-  return NULL;
-}
+static void resume_upload(void *upload) { nj_upload_resume_body(upload); }
 
 static void on_source_done(void *context, nj_upload *made, const nj_error *error) {
   source *self = context;
@@ -187,24 +164,25 @@ static void a_source_continues_later(void) {
     char options[64], target[32];
     snprintf(options, sizeof options, "{\"protocol\": \"%s\"%s}", protocols[index], index < 2 ? ", \"chunk_size\": 7000" : "");
     snprintf(target, sizeof target, "/%s", index < 2 ? protocols[index] : "echo");
-    source self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    source self = {.bytes = {.lock = PTHREAD_MUTEX_INITIALIZER, .resume = resume_upload}};
     start_source(&self, queue, target, options);
+    self.bytes.subject = self.upload;
     pthread_t thread;
-    CHECK(pthread_create(&thread, NULL, provide, &self) == 0);
+    CHECK(pthread_create(&thread, NULL, late_source_provide, &self.bytes) == 0);
     while (self.ends == 0) nj_queue_poll(queue, 1000);
     pthread_join(thread, NULL);
-    CHECK(self.end == NJ_OK && self.taken == 20000 && self.waits > 0);
+    CHECK(self.end == NJ_OK && self.bytes.taken == 20000 && self.bytes.waits > 0);
     nj_uploaded_content content;
     CHECK(nj_upload_get_content(self.upload, &content) && content.size == 20000);
     nj_upload_resume_body(self.upload); /* after the end */
     nj_upload_release(self.upload);
   }
   /* A source that never continues is cancelled. */
-  source self = {.lock = PTHREAD_MUTEX_INITIALIZER};
+  source self = {.bytes = {.lock = PTHREAD_MUTEX_INITIALIZER}};
   start_source(&self, queue, "/tus", "{\"protocol\": \"tus\"}");
-  for (int polls = 0; polls < 6000 && self.waits == 0; polls++) nj_queue_poll(queue, 0.01);
+  for (int polls = 0; polls < 6000 && self.bytes.waits == 0; polls++) nj_queue_poll(queue, 0.01);
   for (int polls = 0; polls < 5; polls++) nj_queue_poll(queue, 0.01);
-  CHECK(self.waits == 1 && self.ends == 0);
+  CHECK(self.bytes.waits == 1 && self.ends == 0);
   nj_upload_cancel(self.upload, false);
   while (self.ends == 0) nj_queue_poll(queue, 1000);
   CHECK(self.end == NJ_CANCELLED && self.ends == 1);
