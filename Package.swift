@@ -13,7 +13,8 @@ let simdjson = access("/usr/include/simdjson.h", R_OK) == 0 ? nil : "simdjson"
 
 let package = Package(
     name: "nightjar",
-    // The targets without I/O. The client needs Linux.
+    // For the client: Nightjar and the targets below it, NightjarTesting, NightjarFoundation and NightjarObservability. They
+    // have not been built on macOS yet. The other targets need Linux.
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "Nightjar", targets: ["Nightjar"]),
@@ -51,8 +52,6 @@ let package = Package(
     targets: [
         // The C header. The compiler checks every export against it.
         .systemLibrary(name: "CNightjar", path: "include"),
-        // System headers that Swift's Glibc module does not include.
-        .systemLibrary(name: "CLinux", path: "Sources/CLinux"),
         // An allocation check that Swift cannot express.
         .systemLibrary(name: "CMemory", path: "Sources/CMemory"),
         // Debian's zlib, brotli and zstd. With `pkgConfig` and `providers`, SwiftPM names all missing packages at once.
@@ -66,7 +65,9 @@ let package = Package(
             name: "CZstd", path: "Sources/CZstd", pkgConfig: "libzstd",
             providers: [.apt(["libzstd-dev"]), .brew(["zstd"])]),
         // Debian's libpsl: public suffixes.
-        .systemLibrary(name: "CPSL", path: "Sources/CPSL", pkgConfig: "libpsl", providers: [.apt(["libpsl-dev"])]),
+        .systemLibrary(
+            name: "CPSL", path: "Sources/CPSL", pkgConfig: "libpsl",
+            providers: [.apt(["libpsl-dev"]), .brew(["libpsl"])]),
         // Debian's libidn2: host names with non-ASCII characters.
         .systemLibrary(
             name: "CIDN2", path: "Sources/CIDN2", pkgConfig: "libidn2",
@@ -81,7 +82,8 @@ let package = Package(
             providers: [.apt(["libyaml-dev"]), .brew(["libyaml"])]),
         // Debian's SQLite.
         .systemLibrary(
-            name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+            name: "CSQLite", path: "Sources/CSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
         // Debian's Lua, libedit and simdjson. Only C and C++ targets use them.
         .systemLibrary(
             name: "CLuaLibrary", path: "Sources/CLuaLibrary", pkgConfig: "lua5.4",
@@ -93,17 +95,17 @@ let package = Package(
             name: "CSimdjsonLibrary", path: "Sources/CSimdjsonLibrary", pkgConfig: simdjson,
             providers: [.apt(["libsimdjson-dev"]), .brew(["simdjson"])]),
         // The desktop's Secret Service, by a library that is loaded at run time when it is needed.
-        .target(name: "CSecret"),
+        .target(name: "CSecret", dependencies: ["CPlatform"]),
         // HTTP/2 on memory buffers, by libnghttp2, which is loaded at run time when it is needed. Debian's libnghttp2-dev has
         // the header.
-        .target(name: "CHTTP2"),
+        .target(name: "CHTTP2", dependencies: ["CPlatform"]),
         // The Lua host: all calls of Lua functions that may raise or yield.
         .target(
             name: "CLua", dependencies: ["CDescriptors", "CLuaLibrary", "CSimdjson"], exclude: ["modules/lua"],
             cSettings: [.headerSearchPath(".")], linkerSettings: [.linkedLibrary("lua5.4")]),
         // The parts of the command that are written in Lua, and the line editor of the prompt.
         .target(
-            name: "CCommand", dependencies: ["CEditLibrary", "CLinux", "CLua", "CLuaLibrary"], exclude: ["programs"],
+            name: "CCommand", dependencies: ["CEditLibrary", "CLua", "CLuaLibrary", "CPlatform"], exclude: ["programs"],
             linkerSettings: [.linkedLibrary("edit"), .linkedLibrary("lua5.4")]),
         // C functions for simdjson.
         .target(
@@ -111,6 +113,8 @@ let package = Package(
 
         // The C library of the system.
         .target(name: "NightjarSystem"),
+        // System calls that differ between Linux and macOS, or that Swift cannot call.
+        .target(name: "CPlatform"),
         // Errors, texts, timestamps and memory.
         .target(
             name: "NightjarBase",
@@ -155,7 +159,7 @@ let package = Package(
         .target(
             name: "NightjarStorage",
             dependencies: [
-                "CLinux", "CLocalSocket", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP", "NightjarSystem",
+                "CLocalSocket", "CPlatform", "CSecret", "CSQLite", "NightjarCrypto", "NightjarHTTP", "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
         ),
@@ -164,11 +168,12 @@ let package = Package(
         .target(name: "CDescriptors"),
         // The state of the network: netlink, clocks, and NetworkManager or the desktop portal by a library that is
         // loaded at run time.
-        .target(name: "CNetworkState"),
+        .target(name: "CNetworkState", dependencies: ["CPlatform"]),
         .target(
             name: "NightjarTransport",
             dependencies: [
-                "CDescriptors", "CHTTP2", "CLinux", "CNetworkState", "NightjarCrypto", "NightjarHTTP", "NightjarSystem",
+                "CDescriptors", "CHTTP2", "CNetworkState", "CPlatform", "NightjarCrypto", "NightjarHTTP",
+                "NightjarSystem",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -177,7 +182,8 @@ let package = Package(
         .target(
             name: "Nightjar",
             dependencies: [
-                "CLinux", "CPSL", "NightjarAPI", "NightjarCoding", "NightjarCrypto", "NightjarHTTP", "NightjarStorage",
+                "CPlatform", "CPSL", "NightjarAPI", "NightjarCoding", "NightjarCrypto", "NightjarHTTP",
+                "NightjarStorage",
                 "NightjarSystem", "NightjarTesting", "NightjarTransport",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -199,7 +205,7 @@ let package = Package(
             name: "NightjarLua",
             dependencies: [
                 "Nightjar", "NightjarAPI", "NightjarCrypto", "NightjarHandles", "NightjarHTTP", "NightjarSystem",
-                "NightjarTesting", "NightjarTransport", "CLinux", "CLua", "CSimdjson",
+                "NightjarTesting", "NightjarTransport", "CLua", "CPlatform", "CSimdjson",
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ]
@@ -279,7 +285,7 @@ let package = Package(
         .testTarget(
             name: "NightjarStorageTests",
             dependencies: [
-                "CLinux", "NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "CacheWorker", "JournalWorker",
+                "CPlatform", "NightjarHTTP", "NightjarStorage", "NightjarTestSupport", "CacheWorker", "JournalWorker",
                 "TokenStoreWorker",
                 .product(name: "NIOCore", package: "swift-nio"),
             ]
@@ -315,11 +321,13 @@ let package = Package(
                 "NightjarStorage",
                 "NightjarTestSupport", "NightjarTransport",
             ]),
+        // Functions that start child processes of the tests.
+        .systemLibrary(name: "CSpawn", path: "Tests/CSpawn"),
         // The hostile peer, certificates and waiting functions of the tests.
         .target(
             name: "NightjarTestSupport",
             dependencies: [
-                "CLinux",
+                "CSpawn",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOConcurrencyHelpers", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"),

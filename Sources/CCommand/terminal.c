@@ -17,8 +17,8 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "../CLinux/linux.h"
 #include "CCommand.h"
+#include "cplatform.h"
 #include "njc.h"
 
 void njc_hold_standard_streams(void) {
@@ -156,11 +156,11 @@ static int write_private(lua_State *L) {
   /* Removes a file left by a killed process or created by another user. */
   if (!appends) unlink(name);
   struct stat status;
-  int descriptor = clinux_open_private(name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_EXCL), &status);
-  const char *refusal = descriptor == CLINUX_NO_FILE  ? "it is not a regular file"
-                        : descriptor == CLINUX_FOREIGN    ? "it belongs to another user"
-                        : descriptor == CLINUX_MANY_NAMES ? "it has several hard links"
-                                                          : NULL;
+  int descriptor = cplatform_open_private(name, O_WRONLY | O_CREAT | (appends ? O_APPEND : O_EXCL), &status);
+  const char *refusal = descriptor == CPLATFORM_NO_FILE      ? "it is not a regular file"
+                        : descriptor == CPLATFORM_FOREIGN    ? "it belongs to another user"
+                        : descriptor == CPLATFORM_MANY_NAMES ? "it has several hard links"
+                                                             : NULL;
   if (descriptor >= 0) {
     is_written = write_whole(descriptor, text, length);
     if (close(descriptor) != 0) is_written = false;
@@ -190,7 +190,7 @@ static int open_private(lua_State *L) {
   stream->closef = NULL;
   luaL_setmetatable(L, LUA_FILEHANDLE);
   struct stat status;
-  int descriptor = clinux_open_private(path, O_RDONLY, &status);
+  int descriptor = cplatform_open_private(path, O_RDONLY, &status);
   stream->f = descriptor >= 0 ? fdopen(descriptor, "rb") : NULL;
   if (stream->f == NULL) {
     if (descriptor >= 0) close(descriptor);

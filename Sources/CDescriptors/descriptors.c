@@ -4,22 +4,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
+#include <unistd.h>
+
+#ifdef __linux__
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
 #include <time.h>
-#include <unistd.h>
+#else
+#include <sys/event.h>
+#endif
 
 static const njd_loop none = {-1, -1, -1};
-/* The descriptors for the next event loop of this thread. */
-static _Thread_local njd_loop reserved = {-1, -1, -1};
-
-static int take(int *descriptor) {
-  int taken = *descriptor;
-  *descriptor = -1;
-  return taken;
-}
 
 static void end(int *descriptor) {
   if (*descriptor >= 0) close(*descriptor);
@@ -35,6 +32,14 @@ int njd_above_standard(int descriptor) {
   return moved;
 }
 
+void njd_loop_close(njd_loop *loop) {
+  end(&loop->epoll);
+  end(&loop->event);
+  end(&loop->timer);
+}
+
+#ifdef __linux__
+
 int njd_loop_open(njd_loop *loop) {
   *loop = none;
   if ((loop->epoll = njd_above_standard(epoll_create1(EPOLL_CLOEXEC))) >= 0 &&
@@ -46,10 +51,13 @@ int njd_loop_open(njd_loop *loop) {
   return code;
 }
 
-void njd_loop_close(njd_loop *loop) {
-  end(&loop->epoll);
-  end(&loop->event);
-  end(&loop->timer);
+/* The descriptors for the next event loop of this thread. */
+static _Thread_local njd_loop reserved = {-1, -1, -1};
+
+static int take(int *descriptor) {
+  int taken = *descriptor;
+  *descriptor = -1;
+  return taken;
 }
 
 void njd_loop_use(const njd_loop *loop) {
@@ -95,3 +103,24 @@ int __wrap_accept(int socket, struct sockaddr *address, socklen_t *length) {
 int __wrap_accept4(int socket, struct sockaddr *address, socklen_t *length, int flags) {
   return __real_accept4(socket, address, length, flags | SOCK_CLOEXEC);
 }
+
+#else
+
+/* The event loops of SwiftNIO have one kqueue. The link step does not wrap its calls. */
+
+int njd_loop_open(njd_loop *loop) {
+  *loop = none;
+  loop->epoll = njd_above_standard(kqueue());
+  return loop->epoll >= 0 ? 0 : errno;
+}
+
+void njd_loop_use(const njd_loop *loop) {
+  njd_loop checked = *loop;
+  njd_loop_close(&checked);
+}
+
+void njd_loop_created(void) {}
+
+bool njd_wraps(void) { return false; }
+
+#endif

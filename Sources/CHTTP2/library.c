@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "library.h"
 #include "chttp2.h"
+#include "cplatform.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -25,6 +26,12 @@ NGHTTP2_FUNCTIONS(DEFINE)
 #define ISOLATION 0
 #endif
 
+#ifdef __APPLE__
+#define LIBRARY "libnghttp2.14.dylib"
+#else
+#define LIBRARY "libnghttp2.so.14"
+#endif
+
 enum { REASON_SIZE = 256 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -38,16 +45,16 @@ static const char *version;
  * the next call tries again. */
 static bool load(void) {
   if (is_unsuitable) return false;
-  void *library = dlopen("libnghttp2.so.14", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | ISOLATION);
+  void *library = cplatform_load_library(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE | ISOLATION);
   if (!library) {
     const char *error = dlerror();
-    snprintf(reason, sizeof reason, "%s", error ? error : "libnghttp2.so.14 cannot be loaded");
+    snprintf(reason, sizeof reason, "%s", error ? error : LIBRARY " cannot be loaded");
     return false;
   }
 #define FIND(name)                                                                                    \
   ch2_##name = (__typeof__(name) *)dlsym(library, #name);                                             \
   if (!ch2_##name) {                                                                                  \
-    snprintf(reason, sizeof reason, "libnghttp2.so.14 lacks the function %s", #name);                 \
+    snprintf(reason, sizeof reason, LIBRARY " lacks the function %s", #name);                         \
     is_unsuitable = true;                                                                             \
     return false;                                                                                     \
   }

@@ -2,6 +2,8 @@
 #include "network_state.h"
 
 #include <errno.h>
+
+#ifdef __linux__
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <string.h>
@@ -49,3 +51,21 @@ ssize_t cns_netlink_receive(int descriptor, void *buffer, size_t capacity) {
     if (count > 0 && sender.nl_pid == 0) return count;
   }
 }
+#else
+/* Other systems have no netlink. */
+
+int cns_netlink_open(bool notifies) {
+  (void)notifies;
+  return -EAFNOSUPPORT;
+}
+
+int cns_netlink_request(int descriptor, cns_table table, uint32_t sequence) {
+  (void)descriptor, (void)table, (void)sequence;
+  return EAFNOSUPPORT;
+}
+
+ssize_t cns_netlink_receive(int descriptor, void *buffer, size_t capacity) {
+  (void)descriptor, (void)buffer, (void)capacity;
+  return -EAFNOSUPPORT;
+}
+#endif

@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "network_state.h"
+#include "cplatform.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -56,11 +57,17 @@ enum { INVALID = 0, BOOLEAN = 'b', STRING = 's', UINT32 = 'u', VARIANT = 'v', AR
 #define DECLARE(name, result, parameters) static result(*p_##name) parameters;
 FUNCTIONS(DECLARE)
 
+#ifdef __APPLE__
+#define LIBRARY "libdbus-1.3.dylib"
+#else
+#define LIBRARY "libdbus-1.so.3"
+#endif
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static bool is_loaded;
 
 static void load_library(void) {
-  void *library = dlopen("libdbus-1.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void *library = cplatform_load_library(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) return;
   is_loaded = true;
 #define FIND(name, result, parameters)                      \
@@ -122,11 +129,20 @@ static bool is_local(const char *addresses) {
   return false;
 }
 
+/* Returns a variable of the environment. NULL if it is not set, or in a program with more rights than its user. */
+static const char *trusted_variable(const char *name) {
+#ifdef __APPLE__
+  return issetugid() ? NULL : getenv(name);
+#else
+  return secure_getenv(name);
+#endif
+}
+
 /* Writes the address of the user's bus in XDG_RUNTIME_DIR. Returns false if there is no socket of this user. */
 static bool runtime_address(char *address, size_t capacity) {
   char path[256];
   struct stat status;
-  const char *folder = secure_getenv("XDG_RUNTIME_DIR");
+  const char *folder = trusted_variable("XDG_RUNTIME_DIR");
   if (!folder || folder[0] != '/') return false;
   int length = snprintf(path, sizeof path, "%s/bus", folder);
   if (length < 0 || (size_t)length >= sizeof path) return false;
@@ -165,7 +181,7 @@ static void close_bus(void *bus) {
 static void *open_bus_of(cns_source source) {
   char address[1024];
   const char *given =
-      secure_getenv(source == CNS_PORTAL ? "DBUS_SESSION_BUS_ADDRESS" : "DBUS_SYSTEM_BUS_ADDRESS");
+      trusted_variable(source == CNS_PORTAL ? "DBUS_SESSION_BUS_ADDRESS" : "DBUS_SYSTEM_BUS_ADDRESS");
   if (given) return open_bus(given);
   if (source == CNS_NETWORK_MANAGER) return open_bus("unix:path=/var/run/dbus/system_bus_socket");
   return runtime_address(address, sizeof address) ? open_bus(address) : NULL;

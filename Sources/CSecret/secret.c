@@ -1,5 +1,7 @@
-#define _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_NODELETE, explicit_bzero */
+#define __STDC_WANT_LIB_EXT1__ 1 /* memset_s */
 #include "csecret.h"
+#include "cplatform.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -51,20 +53,26 @@ static const SecretSchema schema = {
 #define DECLARE(name, result, parameters) static result(*p_##name) parameters;
 FUNCTIONS(DECLARE)
 
+#ifdef __APPLE__
+#define LIBRARY "libsecret-1.0.dylib"
+#else
+#define LIBRARY "libsecret-1.so.0"
+#endif
+
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char *missing; /* why the library cannot be used; never freed */
 
 static void load_library(void) {
-  void *library = dlopen("libsecret-1.so.0", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  void *library = cplatform_load_library(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) {
     const char *reason = dlerror();
-    missing = strdup(reason ? reason : "libsecret-1.so.0 cannot be loaded");
+    missing = strdup(reason ? reason : LIBRARY " cannot be loaded");
     return;
   }
   /* GLib's symbols are found through the same handle. */
 #define FIND(name, result, parameters)                                            \
   p_##name = (result(*) parameters)dlsym(library, #name);                         \
-  if (!p_##name) missing = "libsecret-1.so.0 is too old: missing function " #name;
+  if (!p_##name) missing = LIBRARY " is too old: missing function " #name;
   FUNCTIONS(FIND)
 }
 
@@ -190,6 +198,10 @@ csecret_result csecret_store(const char *service, const char *account, const cha
 
 void csecret_free(char *text) {
   if (!text) return;
+#ifdef __APPLE__
+  memset_s(text, strlen(text), 0, strlen(text));
+#else
   explicit_bzero(text, strlen(text));
+#endif
   free(text);
 }

@@ -51,7 +51,7 @@ final class ArchiveFile: Sendable {
                 Console.printError(ArchiveFile.failure(name).message + "; later exchanges are not recorded")
                 state.isBroken = true
                 // Restores the end of the archive, which needs no more space than before the failed write.
-                ftruncate(descriptor, state.position)
+                ftruncate(descriptor, off_t(state.position))
                 _ = ArchiveFile.write(ByteBuffer(), state.writer.end(), to: descriptor, at: state.position)
             }
         }
@@ -71,7 +71,8 @@ final class ArchiveFile: Sendable {
             var rest = bytes[...]
             var position = position
             while !rest.isEmpty {
-                let count = pwrite(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, position)
+                let count = pwrite(
+                    descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count, off_t(position))
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { return false }
                 rest = rest.dropFirst(count)

@@ -1,3 +1,4 @@
+import CPlatform
 import Nightjar
 import NightjarHTTP
 import NightjarStorage
@@ -94,7 +95,7 @@ final class WorkerListener {
             connection.response = WorkerMessage.response(to: connection.request[..<end], progress: progress)[...]
         }
         let count = connection.response.withUnsafeBytes {
-            send(connection.descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+            cplatform_send(connection.descriptor, $0.baseAddress, $0.count, true)
         }
         if count < 0 { return errno == EAGAIN || errno == EINTR }
         connection.response.removeFirst(count)

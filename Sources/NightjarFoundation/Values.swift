@@ -28,7 +28,7 @@ extension Response {
 
 extension Request {
     /// Creates a request for an absolute URL, or for a URL that is resolved against the client's base URL.
-    public init(_ method: Method, _ url: URL) {
+    public init(_ method: NightjarHTTP.Method, _ url: URL) {  // Foundation on macOS has another type Method
         self.init(method, url.relativeString)
     }
 }

@@ -1,5 +1,5 @@
-import CLinux
 import CLua
+import CPlatform
 import Nightjar
 import NightjarHandles
 import NightjarSystem
@@ -108,7 +108,7 @@ final class Descriptors: @unchecked Sendable {
     private func open() -> Int32 {
         epoll = njl_epoll_new()
         guard epoll >= 0 else { return errno }
-        alarm = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+        alarm = cplatform_open_alarm()
         guard alarm >= 0 else { return errno }
         let code = njl_epoll_watch(epoll, alarm, true, false)
         guard code == 0 else { return code }
@@ -149,14 +149,14 @@ final class Descriptors: @unchecked Sendable {
             state.isClosing = true
             state.waiters = [:]
         }
-        eventfd_write(alarm, 1)
+        cplatform_set_alarm(alarm)
         pthread_join(thread, nil)
         closeDescriptors()
     }
 
     private func closeDescriptors() {
-        if alarm >= 0 { Glibc.close(alarm) }
-        if epoll >= 0 { Glibc.close(epoll) }
+        if alarm >= 0 { cplatform_close_alarm(alarm, false) }
+        if epoll >= 0 { NightjarSystem.close(epoll) }
         (alarm, epoll) = (-1, -1)
     }
 

@@ -31,7 +31,7 @@ struct FilePath: Sendable {
     ///
     /// - Returns: a descriptor with O_CLOEXEC and O_NONBLOCK. Regular files ignore O_NONBLOCK.
     func open(_ flags: Int32, _ verb: String, mode: mode_t = 0o666) throws(NightjarError) -> Int32 {
-        let descriptor = withC { Glibc.open($0, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode) }
+        let descriptor = withC { NightjarSystem.open($0, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode) }
         guard descriptor >= 0 else { throw failure(verb, errno) }
         return descriptor
     }
@@ -53,7 +53,7 @@ struct FilePath: Sendable {
 
     /// Returns whether reads and writes may wait for another process or a person. True for named pipes, character
     /// devices and sockets.
-    static func isStream(_ status: Glibc.stat) -> Bool {
+    static func isStream(_ status: NightjarSystem.stat) -> Bool {
         switch status.st_mode & S_IFMT {
         case S_IFREG, S_IFDIR, S_IFBLK: false
         default: true
@@ -62,12 +62,12 @@ struct FilePath: Sendable {
 
     /// Whether the file is a named pipe, a character device or a socket. False if the file does not exist.
     private var isStream: Bool {
-        var status = Glibc.stat()
+        var status = NightjarSystem.stat()
         return withC { stat($0, &status) } == 0 && Self.isStream(status)
     }
 
-    private func status(of descriptor: Int32, _ verb: String) throws(NightjarError) -> Glibc.stat {
-        var status = Glibc.stat()
+    private func status(of descriptor: Int32, _ verb: String) throws(NightjarError) -> NightjarSystem.stat {
+        var status = NightjarSystem.stat()
         guard fstat(descriptor, &status) == 0 else {
             let code = errno
             close(descriptor)
@@ -90,10 +90,10 @@ struct FilePath: Sendable {
     ///
     /// - Returns: `nothing` if no process has the named pipe open for reading.
     func openSink() throws(NightjarError) -> WorkValue {
-        let descriptor = withC { Glibc.open($0, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
+        let descriptor = withC { NightjarSystem.open($0, O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) }
         if descriptor >= 0 { return .resource(OpenStream(descriptor), .none) }
         let code = errno
-        var status = Glibc.stat()
+        var status = NightjarSystem.stat()
         let isPipe = withC { stat($0, &status) } == 0 && status.st_mode & S_IFMT == S_IFIFO
         guard code == ENXIO, isPipe else { throw failure("write", code) }
         return .nothing
@@ -127,7 +127,7 @@ struct FilePath: Sendable {
     func read(_ descriptor: Int32, _ most: Int) throws(NightjarError) -> [UInt8] {
         var code: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: most) { buffer, count in
-            let got = Glibc.read(descriptor, buffer.baseAddress, most)
+            let got = NightjarSystem.read(descriptor, buffer.baseAddress, most)
             if got < 0 { code = errno }
             count = max(0, got)
         }
@@ -144,7 +144,7 @@ struct FilePath: Sendable {
     ///   - mode: the mode of the file; nil: the mode of the replaced file, or the default of the process.
     /// - Returns: false for a named pipe or a character device, which must be opened with ``openSink()``.
     func write(_ text: [UInt8], isAtomic: Bool, mode: mode_t?) throws(NightjarError) -> Bool {
-        var status = Glibc.stat()
+        var status = NightjarSystem.stat()
         let isThere = withC { stat($0, &status) } == 0
         if isThere, Self.isStream(status) { return false }
         if !isAtomic || isThere && status.st_mode & S_IFMT != S_IFREG {
@@ -179,7 +179,7 @@ struct FilePath: Sendable {
         var descriptor: Int32 = -1
         let temporary = try target.folder.makeUnique(Array(".nightjar-".utf8), Array(".tmp".utf8), for: self) { path in
             // With an explicit mode, the file is private until that mode is set.
-            descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode == nil ? 0o666 : 0o600)
+            descriptor = NightjarSystem.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode == nil ? 0o666 : 0o600)
             return descriptor >= 0 ? 0 : errno
         }
         do throws(NightjarError) {
@@ -187,7 +187,7 @@ struct FilePath: Sendable {
             try fill(descriptor)
             if let mode, fchmod(descriptor, mode) != 0 { throw failure("write", errno) }
             guard fsync(descriptor) == 0 else { throw failure("write", errno) }
-            guard temporary.withC({ from in target.withC { Glibc.rename(from, $0) } }) == 0 else {
+            guard temporary.withC({ from in target.withC { NightjarSystem.rename(from, $0) } }) == 0 else {
                 throw failure("write", errno)
             }
         } catch {
@@ -195,7 +195,7 @@ struct FilePath: Sendable {
             throw error
         }
         // Syncs the directory entry. Some file systems do not support this and do not need it.
-        let folder = target.folder.withC { Glibc.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
+        let folder = target.folder.withC { NightjarSystem.open($0, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
         if folder >= 0 {
             fsync(folder)
             close(folder)
@@ -216,7 +216,8 @@ struct FilePath: Sendable {
         text.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                let count = NightjarSystem.write(
+                    descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 guard count >= 0 else {
                     code = errno
                     return
@@ -247,7 +248,7 @@ struct FilePath: Sendable {
     }
 
     func rename(to target: FilePath) throws(NightjarError) {
-        let result = withC { from in target.withC { Glibc.rename(from, $0) } }
+        let result = withC { from in target.withC { NightjarSystem.rename(from, $0) } }
         guard result == 0 else {
             let code = errno
             throw NightjarError(

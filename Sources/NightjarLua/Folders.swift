@@ -12,7 +12,7 @@ struct FileStatus {
     /// The permissions.
     let mode: Int
 
-    init(_ status: Glibc.stat) {
+    init(_ status: NightjarSystem.stat) {
         kind = FileStatus.kind(of: status.st_mode)
         size = Int(status.st_size)
         modified = Double(status.st_mtim.tv_sec) + Double(status.st_mtim.tv_nsec) * 1e-9
@@ -41,7 +41,7 @@ extension FilePath {
     /// - Parameter follows: whether to report the target of a link instead of the link.
     /// - Returns: nil if the file does not exist.
     func status(follows: Bool) throws(NightjarError) -> FileStatus? {
-        var status = Glibc.stat()
+        var status = NightjarSystem.stat()
         if withC({ follows ? stat($0, &status) : lstat($0, &status) }) == 0 { return FileStatus(status) }
         guard errno == ENOENT || errno == ENOTDIR else { throw failure("access", errno) }
         return nil
@@ -159,7 +159,7 @@ private final class Folder {
 
     private func kind(of name: [UInt8], _ type: Int32) -> String {
         if type != Int32(DT_UNKNOWN) { return FileStatus.kind(of: mode_t(type) << 12) }
-        var status = Glibc.stat()
+        var status = NightjarSystem.stat()
         let isKnown = FilePath(name).withC { fstatat(descriptor, $0, &status, AT_SYMLINK_NOFOLLOW) } == 0
         return isKnown ? FileStatus.kind(of: status.st_mode) : "file"
     }

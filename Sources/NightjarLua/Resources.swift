@@ -34,7 +34,7 @@ final class OpenFile: Resource, @unchecked Sendable {
             defer { state.isClosed = true }
             return !state.isClosed && !state.isReading
         }
-        if closesNow { Glibc.close(descriptor) }
+        if closesNow { NightjarSystem.close(descriptor) }
     }
 
     /// Reads the next bytes; empty at the end of the file.
@@ -55,7 +55,7 @@ final class OpenFile: Resource, @unchecked Sendable {
             state.isReading = false
             return state.isClosed
         }
-        if closesNow { Glibc.close(descriptor) }
+        if closesNow { NightjarSystem.close(descriptor) }
     }
 
     /// The largest single read, in bytes.
@@ -74,7 +74,7 @@ final class OpenStream: Resource, @unchecked Sendable {
 
     override func close() {
         let descriptor = take()
-        if descriptor >= 0 { Glibc.close(descriptor) }
+        if descriptor >= 0 { NightjarSystem.close(descriptor) }
     }
 
     /// Returns the descriptor, which the caller then owns; -1 after the first call.
@@ -130,9 +130,9 @@ final class Temporaries: Sendable {
             }
             let path = try folder.makeUnique(prefix, suffix) { path in
                 if isFolder { return mkdir(path, 0o700) == 0 ? 0 : errno }
-                let descriptor = Glibc.open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
+                let descriptor = NightjarSystem.open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0o600)
                 guard descriptor >= 0 else { return errno }
-                Glibc.close(descriptor)
+                NightjarSystem.close(descriptor)
                 return 0
             }
             state.lastNumber += 1

@@ -6,3 +6,20 @@
 #else
 @_exported import Darwin
 #endif
+
+#if canImport(Glibc)
+/// The type of stream sockets as a number, which getaddrinfo and socketpair use.
+package let streamSocket = Int32(SOCK_STREAM.rawValue)
+#else
+/// The type of stream sockets as a number, which getaddrinfo and socketpair use.
+package let streamSocket = SOCK_STREAM
+#endif
+
+#if canImport(Darwin)
+extension stat {
+    /// The time of the last modification, with the name that Linux uses.
+    package var st_mtim: timespec { st_mtimespec }
+    /// The time of the last change of the status, with the name that Linux uses.
+    package var st_ctim: timespec { st_ctimespec }
+}
+#endif

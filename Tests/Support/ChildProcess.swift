@@ -1,4 +1,4 @@
-import CLinux
+import CSpawn
 import Foundation
 import Glibc
 import Synchronization

@@ -13,7 +13,7 @@
 
 /** The descriptors of one event loop, each -1 if there is none. */
 typedef struct {
-  int epoll;
+  int epoll; /* a kqueue on macOS, where the others are -1 */
   int event;
   int timer;
 } njd_loop;

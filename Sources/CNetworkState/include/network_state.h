@@ -12,7 +12,7 @@
 /* --- netlink(7), rtnetlink(7) --- */
 
 /* Opens a netlink socket for requests. If `notifies`, the socket also receives the changes of links, addresses and
- * routes. Returns a descriptor, or a negative errno value. */
+ * routes. Returns a descriptor, or a negative errno value: -EAFNOSUPPORT if the system has no netlink. */
 int cns_netlink_open(bool notifies);
 
 typedef enum cns_table { CNS_LINKS = 0, CNS_ADDRESSES = 1, CNS_ROUTES = 2 } cns_table;
@@ -25,11 +25,11 @@ ssize_t cns_netlink_receive(int descriptor, void *buffer, size_t capacity);
 
 /* --- Clocks --- */
 
-/* Returns CLOCK_BOOTTIME minus CLOCK_MONOTONIC in nanoseconds. The difference grows while the machine is asleep. */
+/* Returns the time since the system was started minus the time that it was awake, in nanoseconds. */
 int64_t cns_clock_difference(void);
 
 /* Opens a descriptor that becomes readable when the machine resumes from sleep or the date is set (timerfd_create(2),
- * TFD_TIMER_CANCEL_ON_SET). Returns a descriptor, or a negative errno value. */
+ * TFD_TIMER_CANCEL_ON_SET). Returns a descriptor, or a negative errno value: -ENOTSUP if the system is not Linux. */
 int cns_clock_watch_open(void);
 /* Makes the descriptor wait for the next event. */
 void cns_clock_watch_rearm(int descriptor);
@@ -37,7 +37,8 @@ void cns_clock_watch_rearm(int descriptor);
 /* --- TCP --- */
 
 /* Sends a keep-alive probe after the connection has been idle for one second, and then each second. Without a response
- * to three probes, the socket fails with ETIMEDOUT. Returns 0 or an errno value. */
+ * to three probes, the socket fails with ETIMEDOUT. Returns 0 or an errno value: ENOTSUP if the system does not report
+ * responses to probes. */
 int cns_probe_start(int descriptor);
 void cns_probe_stop(int descriptor);
 /* Returns the milliseconds since the peer has last acknowledged data or a probe; -1 if unknown. */

@@ -1,3 +1,4 @@
+import CPlatform
 import NightjarHTTP
 import NightjarStorage
 import NightjarSystem
@@ -46,7 +47,7 @@ struct WorkerLink {
 
     /// Sends bytes that fit into the buffer of a new connection.
     private static func send(_ bytes: [UInt8], to descriptor: Int32) -> Bool {
-        Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+        cplatform_send(descriptor, bytes, bytes.count, true) == bytes.count
     }
 
     private static func line(from descriptor: Int32) -> [UInt8]? {

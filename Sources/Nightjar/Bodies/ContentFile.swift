@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import NIOCore
 import NightjarHTTP
 import NightjarSystem
@@ -47,7 +47,7 @@ final class ContentFile: @unchecked Sendable {
             var code: Int32 = 0
             let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.upperBound - position) { space in
                 let count = pread(
-                    descriptor, space.baseAddress, min(space.count, range.upperBound - position), position)
+                    descriptor, space.baseAddress, min(space.count, range.upperBound - position), off_t(position))
                 code = count < 0 ? errno : 0
                 return max(count, 0)
             }
@@ -60,11 +60,12 @@ final class ContentFile: @unchecked Sendable {
     }
 
     /// Reads the bytes of `range` without waiting for the disk. Nil if not all of them are in memory, or if the file system
-    /// has no such reads (Linux preadv2 with RWF_NOWAIT).
+    /// has no such reads (preadv2 of Linux with RWF_NOWAIT).
     func readCached(_ range: Range<Int>) -> ByteBuffer? {
         var buffer = ByteBufferAllocator().buffer(capacity: range.count)
         let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { space in
-            max(clinux_read_cached(descriptor, space.baseAddress, min(space.count, range.count), range.lowerBound), 0)
+            let count = min(space.count, range.count)
+            return max(cplatform_read_cached(descriptor, space.baseAddress, count, off_t(range.lowerBound)), 0)
         }
         return count == range.count ? buffer : nil
     }
@@ -76,7 +77,7 @@ final class ContentFile: @unchecked Sendable {
         return FileIdentity(
             size: Int(status.st_size),
             modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec),
-            inode: UInt64(status.st_ino), device: UInt64(status.st_dev))
+            inode: UInt64(status.st_ino), device: UInt64(truncatingIfNeeded: status.st_dev))
     }
 
     /// Returns ``length``. Files of virtual file systems such as /proc have content but report a length of 0.

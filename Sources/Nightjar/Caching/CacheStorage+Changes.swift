@@ -1,3 +1,4 @@
+import CPlatform
 import NIOCore
 import NightjarHTTP
 import NightjarStorage
@@ -185,7 +186,7 @@ extension CacheStorage {
     }
 
     private var age: MemoryTier.Age {
-        MemoryTier.age(afterNanoseconds: CacheStorage.coarseNow - checked.load(ordering: .acquiring))
+        MemoryTier.age(afterNanoseconds: cplatform_coarse_time() - checked.load(ordering: .acquiring))
     }
 
     /// Applies the changes that other processes and other caches of the folder have made. Runs on the disk's thread.
@@ -193,7 +194,7 @@ extension CacheStorage {
     /// - Returns: False if the log of changes cannot be read. Memory entries must then not be used.
     @discardableResult
     func catchUp(_ cache: DiskCache) -> Bool {
-        let began = CacheStorage.coarseNow
+        let began = cplatform_coarse_time()
         switch cache.changes(for: writes.tier) {
         case .unknown: return false
         case .none: writes.lostIndex()
@@ -210,13 +211,6 @@ extension CacheStorage {
         }
         checked.store(began, ordering: .releasing)
         return true
-    }
-
-    /// Nanoseconds of a monotonic clock that may lag by a few milliseconds.
-    private static var coarseNow: Int64 {
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
-        return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
     }
 
     // MARK: Looking on disk

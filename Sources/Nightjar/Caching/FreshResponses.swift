@@ -1,3 +1,4 @@
+import CPlatform
 import NIOCore
 import NightjarHTTP
 import NightjarStorage
@@ -131,11 +132,7 @@ final class FreshResponses: Sendable {
     /// The maximum lag of the coarse clock in nanoseconds: a few kernel ticks.
     private static let clockResolution: Int32 = 50_000_000
 
-    private static var second: Int {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME_COARSE, &now)
-        return now.tv_sec
-    }
+    private static var second: Int { Int(cplatform_coarse_date()) }
 }
 
 extension CallOptions {

@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import NIOCore
 import NightjarHTTP
 import NightjarSystem
@@ -37,7 +37,7 @@ public final class CompletionQueue: @unchecked Sendable {
     public init() {}
 
     deinit {
-        if eventDescriptor >= 0 { Glibc.close(eventDescriptor) }
+        if eventDescriptor >= 0 { cplatform_close_alarm(eventDescriptor, isOfParent) }
     }
 
     // MARK: Called by the loops
@@ -72,7 +72,7 @@ public final class CompletionQueue: @unchecked Sendable {
     /// Makes the descriptor readable. Called under the lock, so that the descriptor agrees with the list of events.
     private func markReadable() {
         guard eventDescriptor >= 0, !descriptorIsReadable else { return }
-        eventfd_write(eventDescriptor, 1)
+        cplatform_set_alarm(eventDescriptor)
         descriptorIsReadable = true
     }
 
@@ -215,8 +215,7 @@ public final class CompletionQueue: @unchecked Sendable {
         }
         firstRemaining = 0
         if descriptorIsReadable {
-            var count: eventfd_t = 0
-            eventfd_read(eventDescriptor, &count)
+            cplatform_clear_alarm(eventDescriptor)
             descriptorIsReadable = false
         }
         runningPoller = me
@@ -248,22 +247,14 @@ public final class CompletionQueue: @unchecked Sendable {
     private func run(_ batch: inout [QueueEvent], from first: Int) -> Int {
         var index = first
         let end = min(batch.count, first + CompletionQueue.maximumEvents)
-        let latest = end - first > 1 ? CompletionQueue.coarseTime() + CompletionQueue.longestRun : .max
+        let latest = end - first > 1 ? cplatform_coarse_time() + CompletionQueue.longestRun : .max
         while index < end {
             // The event is moved out, so that its objects are released now and not with the batch.
             exchange(&batch[index], with: .wake).run(in: self)
             index += 1
-            if index < end, CompletionQueue.coarseTime() >= latest { break }
+            if index < end, cplatform_coarse_time() >= latest { break }
         }
         return index
-    }
-
-    /// Nanoseconds of a coarse monotonic clock, which the kernel advances every few milliseconds. Reading it takes a
-    /// few nanoseconds.
-    private static func coarseTime() -> Int64 {
-        var now = timespec()
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &now)
-        return Int64(now.tv_sec) * 1_000_000_000 + Int64(now.tv_nsec)
     }
 
     /// The maximum number of events that one poll runs. In load tests, one poll runs a few hundred.
@@ -334,7 +325,7 @@ public final class CompletionQueue: @unchecked Sendable {
         guard !Fork.hasForked(since: forkGeneration) else { return -1 }
         return monitor.withLock {
             if eventDescriptor < 0 {
-                eventDescriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+                eventDescriptor = cplatform_open_alarm()
                 if hasEvents { markReadable() }
             }
             return eventDescriptor

@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import NightjarHTTP
 import NightjarStorage
 import NightjarSystem

@@ -1,3 +1,4 @@
+import CPlatform
 import NightjarHTTP
 import NightjarStorage
 import NightjarSystem
@@ -39,7 +40,7 @@ enum FileContent {
     private static func readPart(_ descriptor: CInt) -> (Int, [UInt8]) {
         var count = 0
         let part = [UInt8](unsafeUninitializedCapacity: 65536) { buffer, initialized in
-            count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+            count = NightjarSystem.read(descriptor, buffer.baseAddress, buffer.count)
             initialized = max(count, 0)
         }
         return (count, part)
@@ -63,14 +64,15 @@ enum FileContent {
             while done < content.count {
                 let count = content.withUnsafeBytes { bytes in
                     withoutFileSizeSignal {
-                        Glibc.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
+                        NightjarSystem.write(descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done)
                     }
                 }
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { throw failure("writing", path) }
                 done += count
             }
-            guard fsync(descriptor) == 0 else { throw failure("writing", path) }
+            errno = cplatform_sync(descriptor)
+            guard errno == 0 else { throw failure("writing", path) }
             guard rename(name, path) == 0 else { throw failure("replacing", path) }
         } catch {
             unlink(name)

@@ -3,12 +3,13 @@ import NightjarSystem
 
 /// The certificate authorities that a client trusts.
 enum TrustStore {
-    /// The files in which Linux distributions install the bundle of certificate authorities.
+    /// The files in which systems install the bundle of certificate authorities.
     private static let systemBundles = [
         "/etc/ssl/certs/ca-certificates.crt",  // Debian, Ubuntu, Arch, Gentoo, Alpine
         "/etc/pki/tls/certs/ca-bundle.crt",  // Fedora, RHEL
         "/etc/ssl/ca-bundle.pem",  // openSUSE
         "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // CentOS 7
+        "/etc/ssl/cert.pem",  // macOS
     ]
 
     /// Adds the authorities to a store. The system's bundle is read from disk.

@@ -1,9 +1,9 @@
-/// Recognizes that the machine was asleep. CLOCK_BOOTTIME counts the time of a sleep and CLOCK_MONOTONIC does not, so
-/// the difference between the clocks grows.
+/// Recognizes that the machine was asleep. The difference between a clock that counts the time of a sleep (CLOCK_BOOTTIME on
+/// Linux) and one that does not (CLOCK_MONOTONIC) then grows.
 package struct ClockJump: Sendable {
     private var difference: Int64
 
-    /// - Parameter difference: CLOCK_BOOTTIME minus CLOCK_MONOTONIC in nanoseconds.
+    /// - Parameter difference: In nanoseconds.
     package init(difference: Int64) { self.difference = difference }
 
     /// Returns whether the machine was asleep since the last call for about ``shortest`` or longer.

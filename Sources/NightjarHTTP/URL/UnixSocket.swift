@@ -1,10 +1,12 @@
+import NightjarSystem
+
 /// The address of an HTTP server that listens on a Unix domain socket. unix(7).
 public struct UnixSocket: Hashable, Sendable, CustomStringConvertible {
     /// The absolute path of the socket.
     public let path: String
 
     /// The maximum length of the path in bytes: the size of sun_path without the NUL.
-    public static let longestPath = 107
+    public static let longestPath = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
     /// - Throws: `invalid_url` if the path is not absolute, too long or contains NUL.
     public init(_ path: String) throws(NightjarError) {

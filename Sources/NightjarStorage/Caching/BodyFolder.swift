@@ -61,7 +61,7 @@ struct BodyFolder: Sendable {
             clock_gettime(CLOCK_REALTIME, &now)
             // Unique among processes, including processes of other PID namespaces.
             let place = "\(temporaries)/\(getpid())-\(now.tv_sec)-\(now.tv_nsec)-\(number)"
-            let descriptor = Glibc.open(place, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            let descriptor = NightjarSystem.open(place, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             if descriptor >= 0 { return (place, descriptor) }
             if errno == ENOENT {
                 guard mkdir(temporaries, 0o700) == 0 || errno == EEXIST else { return nil }
@@ -94,7 +94,7 @@ struct BodyFolder: Sendable {
     /// - Returns: nil on failure. errno is then 0, ELOOP or ENXIO if the name refers to something other than a regular
     ///   file.
     func open(_ hash: [UInt8]) -> (descriptor: Int32, status: stat)? {
-        let descriptor = Glibc.open(file(hash), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+        let descriptor = NightjarSystem.open(file(hash), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {

@@ -104,7 +104,7 @@ struct VerifiedBodies {
         private let modified: [Int]
 
         init(_ status: stat) {
-            device = UInt64(status.st_dev)
+            device = UInt64(truncatingIfNeeded: status.st_dev)
             number = UInt64(status.st_ino)
             size = Int64(status.st_size)
             modified = [

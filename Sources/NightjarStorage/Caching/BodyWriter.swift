@@ -64,7 +64,7 @@ package final class BodyWriter: @unchecked Sendable {
         let code = withoutFileSizeSignal { () -> Int32 in
             var rest = bytes
             while !rest.isEmpty {
-                let written = Glibc.write(descriptor, rest.baseAddress, rest.count)
+                let written = NightjarSystem.write(descriptor, rest.baseAddress, rest.count)
                 if written < 0, errno == EINTR { continue }
                 guard written > 0 else { return written == 0 ? EIO : errno }
                 rest = UnsafeRawBufferPointer(rebasing: rest[written...])

@@ -98,18 +98,18 @@ package final class DiskCache: Sendable {
         guard let (descriptor, status) = bodies.open(entry.content) else {
             switch errno {
             case ENOENT, ENOTDIR: return lost(entry, isDamaged: false)
-            case 0, ELOOP, ENXIO, EISDIR: return lost(entry, isDamaged: true)
+            case 0, ELOOP, ENXIO, EISDIR, EOPNOTSUPP: return lost(entry, isDamaged: true)
             default: return nil
             }
         }
         let count = entry.response.contentLength
         guard status.st_size == count else {
-            Glibc.close(descriptor)
+            NightjarSystem.close(descriptor)
             return lost(entry, isDamaged: true)
         }
         if count <= DiskCache.largestAtOnce {
             let (bytes, code) = BodyReader.read(descriptor, from: 0, count: count)
-            Glibc.close(descriptor)
+            NightjarSystem.close(descriptor)
             guard let bytes else { return code == 0 ? lost(entry, isDamaged: true) : nil }
             let digest = RunningDigest()
             bytes.withUnsafeReadableBytes { digest.update($0) }
@@ -118,7 +118,7 @@ package final class DiskCache: Sendable {
         let mark = VerifiedBodies.Mark(status)
         if !state.withLock({ $0.verified.isVerified(mark, as: entry.content) }) {
             guard BodyReader.digest(descriptor, count: count) == entry.content else {
-                Glibc.close(descriptor)
+                NightjarSystem.close(descriptor)
                 return lost(entry, isDamaged: true)
             }
             state.withLock { $0.verified.add(mark, as: entry.content) }

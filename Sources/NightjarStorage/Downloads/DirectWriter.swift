@@ -1,9 +1,11 @@
-import CLinux
+import CPlatform
 import NIOCore
 import NightjarSystem
 
-/// Writes runs of bytes to a file without the page cache (O_DIRECT). This usually takes less CPU time than other writes,
-/// and does not evict the pages of other files. The bytes are then not in the page cache when the file is read.
+/// Writes runs of bytes to a file without the page cache (O_DIRECT). Only Linux has such writes.
+///
+/// They usually take less CPU time than other writes, and do not evict the pages of other files. The bytes are then not in
+/// the page cache when the file is read.
 ///
 /// The system writes only whole blocks directly. The bytes before the first and after the last whole block of a run are
 /// written through the page cache.
@@ -20,7 +22,7 @@ final class DirectWriter {
     /// - Returns: Nil if the file system has no direct writes, or if there is no memory for a buffer.
     init?(_ descriptor: Int32, minimum: Int = 128 << 10) {
         var memory: UnsafeMutableRawPointer?
-        guard clinux_set_direct(descriptor, true) == 0, clinux_set_direct(descriptor, false) == 0,
+        guard cplatform_set_direct(descriptor, true) == 0, cplatform_set_direct(descriptor, false) == 0,
             posix_memalign(&memory, DirectWriter.block, DirectWriter.bufferSize) == 0, let memory
         else { return nil }
         collected = UnsafeMutableRawBufferPointer(start: memory, count: DirectWriter.bufferSize)
@@ -67,10 +69,10 @@ final class DirectWriter {
     private func flush(_ count: Int, at position: Int) -> Int32 {
         let direct = position % DirectWriter.block == 0 ? count / DirectWriter.block * DirectWriter.block : 0
         var written = 0
-        if direct > 0, !isRejected, clinux_set_direct(descriptor, true) == 0 {
-            let result = pwrite(descriptor, collected.baseAddress, direct, position)
+        if direct > 0, !isRejected, cplatform_set_direct(descriptor, true) == 0 {
+            let result = pwrite(descriptor, collected.baseAddress, direct, off_t(position))
             let code = result < 0 ? errno : 0
-            _ = clinux_set_direct(descriptor, false)
+            _ = cplatform_set_direct(descriptor, false)
             switch code {
             case 0, EINTR: written = max(result, 0)
             case EINVAL: isRejected = true
@@ -90,7 +92,7 @@ final class DirectWriter {
 func writeAll(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int) -> Int32 {
     var rest = bytes
     while !rest.isEmpty {
-        let count = pwrite(descriptor, rest.baseAddress, rest.count, offset + bytes.count - rest.count)
+        let count = pwrite(descriptor, rest.baseAddress, rest.count, off_t(offset + bytes.count - rest.count))
         if count < 0, errno == EINTR { continue }
         guard count > 0 else { return count == 0 ? EIO : errno }
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])

@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import NightjarSystem
 
 /// The disk of a file, by its entry in sysfs.
@@ -9,7 +9,7 @@ struct Disk {
     /// Returns nil for a network, memory or layered file system.
     init?(of descriptor: Int32) {
         var path = [CChar](repeating: 0, count: 64)
-        guard clinux_disk_entry(descriptor, &path, path.count) else { return nil }
+        guard cplatform_disk_entry(descriptor, &path, path.count) else { return nil }
         let entry = Disk.string(path)
         var target = [CChar](repeating: 0, count: Int(PATH_MAX))
         guard readlink(entry, &target, target.count - 1) > 0 else { return nil }

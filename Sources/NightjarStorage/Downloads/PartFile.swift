@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import NIOCore
 import NightjarCrypto
 import NightjarHTTP
@@ -42,7 +42,7 @@ package final class PartFile: @unchecked Sendable {
         // A forked child shares the lock with its parent: the child must not release it, and closing the descriptor of
         // the parent does not.
         if getpid() == process { flock(descriptor, LOCK_UN) }
-        Glibc.close(descriptor)
+        NightjarSystem.close(descriptor)
     }
 
     /// Another file may have the descriptor of a closed part.
@@ -52,7 +52,7 @@ package final class PartFile: @unchecked Sendable {
 
     private static func open(_ path: String, _ mode: UInt16?, _ creation: Int32) throws(NightjarError) -> Int32 {
         for _ in 0..<attempts {
-            let descriptor = Glibc.open(
+            let descriptor = NightjarSystem.open(
                 path, O_RDWR | creation | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, mode_t(mode ?? 0o666) | 0o600)
             guard descriptor >= 0 else { throw FileFailure.error(errno, path, "opened") }
             do throws(NightjarError) {
@@ -72,10 +72,10 @@ package final class PartFile: @unchecked Sendable {
                     return descriptor
                 }
             } catch {
-                Glibc.close(descriptor)
+                NightjarSystem.close(descriptor)
                 throw error
             }
-            Glibc.close(descriptor)
+            NightjarSystem.close(descriptor)
         }
         throw NightjarError(
             .storage, "opening \(quoted(path)) failed: other processes keep replacing it; use another path")
@@ -158,13 +158,16 @@ package final class PartFile: @unchecked Sendable {
     /// Truncates a sequential part to the bytes of the record. After another boot, the bytes after them are not valid.
     package func keep(_ record: DownloadRecord) throws(NightjarError) {
         guard record.isSequential, try length() > record.received.end else { return }
-        guard ftruncate(descriptor, record.received.end) == 0 else { throw FileFailure.error(errno, path, "truncated") }
+        guard ftruncate(descriptor, off_t(record.received.end)) == 0 else {
+            throw FileFailure.error(errno, path, "truncated")
+        }
     }
 
     /// Writes the content to the disk.
     package func sync() throws(NightjarError) {
         try checkOpen()
-        guard fdatasync(descriptor) == 0 else { throw FileFailure.error(errno, path, "synced to disk") }
+        let code = cplatform_sync_content(descriptor)
+        guard code == 0 else { throw FileFailure.error(code, path, "synced to disk") }
     }
 
     /// - Throws: `storage` with the code ENOSPC if the file system has less than `count` bytes left.
@@ -208,7 +211,7 @@ package final class PartFile: @unchecked Sendable {
         var position = 0
         while true {
             if isCancelled() { throw NightjarError(.cancelled, "the download was cancelled") }
-            let count = pread(descriptor, buffer, size, position)
+            let count = pread(descriptor, buffer, size, off_t(position))
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw FileFailure.error(errno, path, "read") }
             if count == 0 { break }
@@ -256,9 +259,10 @@ package final class PartFile: @unchecked Sendable {
     }
 
     private static func record(at path: String) -> DownloadRecord? {
-        let descriptor = Glibc.open(path + stateSuffix, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+        let descriptor = NightjarSystem.open(
+            path + stateSuffix, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
         guard descriptor >= 0 else { return nil }
-        defer { Glibc.close(descriptor) }
+        defer { NightjarSystem.close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, (try? check(status, path)) != nil, status.st_size <= largestState else {
             return nil
@@ -276,14 +280,14 @@ package final class PartFile: @unchecked Sendable {
         let state = path + PartFile.stateSuffix
         let temporary = state + PartFile.temporarySuffix
         unlink(temporary)
-        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = NightjarSystem.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw FileFailure.error(errno, temporary, "written") }
         var text = record.text
         var code = withoutFileSizeSignal {
             text.withUTF8 { writeAll(descriptor, UnsafeRawBufferPointer($0), at: 0) }
         }
-        Glibc.close(descriptor)
-        if code == 0, Glibc.rename(temporary, state) != 0 { code = errno }
+        NightjarSystem.close(descriptor)
+        if code == 0, NightjarSystem.rename(temporary, state) != 0 { code = errno }
         guard code == 0 else {
             unlink(temporary)
             throw FileFailure.error(code, state, "written")
@@ -331,12 +335,13 @@ package final class PartFile: @unchecked Sendable {
         }
         if let mode = completion.mode { try PartFile.set(mode_t(mode), of: descriptor, path) }
         if let modified = completion.modified {
-            let code = clinux_set_modified(descriptor, Int(modified))
+            let code = cplatform_set_modified(descriptor, Int(modified))
             guard code == 0 else {
                 throw FileFailure.error(code, doing: "setting the modification time of \(quoted(path))")
             }
         }
-        guard fsync(descriptor) == 0 else { throw FileFailure.error(errno, path, "synced to disk") }
+        let code = cplatform_sync(descriptor)
+        guard code == 0 else { throw FileFailure.error(code, path, "synced to disk") }
         let final = try rename(completion)
         close()
         unlink(path + PartFile.stateSuffix)
@@ -349,10 +354,10 @@ package final class PartFile: @unchecked Sendable {
         for number in 0..<PartFile.names {
             let final = target.path(of: PartFile.numbered(target.name ?? completion.name, number))
             if completion.overwrites {
-                guard Glibc.rename(path, final) == 0 else { throw FileFailure.error(errno, final, "replaced") }
+                guard NightjarSystem.rename(path, final) == 0 else { throw FileFailure.error(errno, final, "replaced") }
                 return final
             }
-            let code = clinux_rename_new(path, final)
+            let code = cplatform_rename_new(path, final)
             if code == 0 { return final }
             guard code == EEXIST else { throw FileFailure.error(code, final, "created") }
             guard target.name == nil else {

@@ -1,10 +1,11 @@
+import CPlatform
 import NightjarHTTP
 import NightjarSystem
 
 /// The time of a ``Journal``: the boot of the system, the time since the boot, and the wall clock.
 ///
-/// Leases, next attempts and retention are measured with the time since the boot (CLOCK_BOOTTIME), which includes the
-/// time of a sleep. Changes of the wall clock have no effect on them.
+/// Leases, next attempts and retention are measured with the time since the boot, which includes the time of a sleep
+/// (CLOCK_BOOTTIME on Linux). Changes of the wall clock have no effect on them.
 ///
 /// The journal stores the time of its last write. The first write after another boot adjusts all stored times:
 ///
@@ -53,12 +54,10 @@ package struct JournalClock: Sendable {
 
     /// The clocks of the system.
     package static let system = JournalClock {
-        JournalTime(boot: Boot.id, uptime: milliseconds(CLOCK_BOOTTIME), wall: milliseconds(CLOCK_REALTIME))
-    }
-
-    private static func milliseconds(_ clock: clockid_t) -> Int64 {
-        var time = timespec()
-        clock_gettime(clock, &time)
-        return Int64(time.tv_sec).inJournal * 1000 + Int64(time.tv_nsec) / 1_000_000
+        var wall = timespec()
+        clock_gettime(CLOCK_REALTIME, &wall)
+        return JournalTime(
+            boot: Boot.id, uptime: cplatform_uptime(),
+            wall: Int64(wall.tv_sec).inJournal * 1000 + Int64(wall.tv_nsec) / 1_000_000)
     }
 }

@@ -38,7 +38,7 @@ package enum JournalWorkerSocket {
         } else {
             path = place + ".sock"
         }
-        return path.utf8.count <= longestPath ? path : nil
+        return path.utf8.count <= UnixSocket.longestPath ? path : nil
     }
 
     /// Listens on the socket. The caller must be the worker of the journal: a socket on which no process listens is replaced.
@@ -118,7 +118,4 @@ package enum JournalWorkerSocket {
         NightjarError(
             .storage, "listening on the socket \(quoted(path)) failed: \(String(cString: strerror(code)))", code: code)
     }
-
-    /// The size of the address of a local socket, without the NUL.
-    private static let longestPath = 107
 }

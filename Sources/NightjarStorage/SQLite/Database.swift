@@ -200,7 +200,7 @@ struct FileIdentity: Equatable {
     }
 
     private init(_ status: stat) {
-        device = UInt64(status.st_dev)
+        device = UInt64(truncatingIfNeeded: status.st_dev)
         number = UInt64(status.st_ino)
     }
 }

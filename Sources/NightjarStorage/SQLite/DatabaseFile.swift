@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import CSQLite
 import NightjarSystem
 
@@ -105,7 +105,7 @@ package enum DatabaseFile {
     private static func create(_ path: String) throws(DatabaseError) {
         // An existing file is never opened here: closing it would release SQLite's locks on it. POSIX locks belong to
         // the process and are released when the process closes any descriptor of the file.
-        let descriptor = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let descriptor = NightjarSystem.open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         if descriptor >= 0 {
             close(descriptor)
             return
@@ -144,10 +144,11 @@ package enum DatabaseFile {
             {
                 continue
             }
-            switch clinux_check_private(&status) {
+            switch cplatform_check_private(&status) {
             case 0: break
-            case CLINUX_NO_FILE.rawValue: throw DatabaseError(.foreign, name, "is not a regular file; use another path")
-            case CLINUX_FOREIGN.rawValue:
+            case CPLATFORM_NO_FILE.rawValue:
+                throw DatabaseError(.foreign, name, "is not a regular file; use another path")
+            case CPLATFORM_FOREIGN.rawValue:
                 throw DatabaseError(
                     .foreign, name,
                     "belongs to another user (uid \(status.st_uid)); remove it, or use another path")
@@ -265,7 +266,7 @@ package enum DatabaseFile {
     /// - Parameter identity: the file that was found damaged.
     /// - Returns: the new path; nil if another process has already moved or replaced the file.
     private static func moveAside(_ path: String, _ identity: FileIdentity) throws(DatabaseError) -> String? {
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        let descriptor = NightjarSystem.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
             if errno == ENOENT { return nil }
             throw DatabaseError(errno: errno, path, doing: "moved aside")

@@ -7,16 +7,19 @@ import NightjarSystem
 /// would then hang when it opens a database. A thread that waits for the lock of another process leaves the gate, so a
 /// fork usually waits only for milliseconds. A check of all pages of a large file can take longer.
 enum ForkGate {
-    /// Threads inside SQLite hold a read lock. By default, glibc prefers readers to waiting writers, so a thread that
-    /// holds a read lock can acquire another one.
+    /// Threads inside SQLite hold a read lock.
     nonisolated(unsafe) private static let lock: UnsafeMutablePointer<pthread_rwlock_t> = {
         let lock = UnsafeMutablePointer<pthread_rwlock_t>.allocate(capacity: 1)
         pthread_rwlock_init(lock, nil)
         pthread_atfork(
             { pthread_rwlock_wrlock(ForkGate.lock) },
             { pthread_rwlock_unlock(ForkGate.lock) },
-            // Initialized again instead of unlocked: the holder's thread ID is different in the child.
-            { pthread_rwlock_init(ForkGate.lock, nil) })
+            // Initialized again instead of unlocked: the holder's thread ID is different in the child. macOS does not
+            // initialize memory that contains a held lock.
+            {
+                ForkGate.lock.initialize(to: pthread_rwlock_t())
+                pthread_rwlock_init(ForkGate.lock, nil)
+            })
         return lock
     }()
 

@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import NightjarHTTP
 import NightjarSystem
 import Synchronization
@@ -41,7 +41,7 @@ final class FileLock: TokenLock {
                 }
             }
             try file.check(status)
-            switch clinux_lock_byte(descriptor, Int16(F_WRLCK), off_t(byte)) {
+            switch cplatform_lock_byte(descriptor, Int16(F_WRLCK), off_t(byte)) {
             case 0: break
             case EAGAIN, EACCES: return nil
             case let code: throw failure(file, code)
@@ -73,7 +73,7 @@ final class FileLock: TokenLock {
         // In a forked child, the descriptor was already closed, and its number may belong to another file.
         guard getpid() == process else { return }
         // A child that was just forked may have a copy of the descriptor, which would hold the lock.
-        _ = clinux_lock_byte(descriptor, Int16(F_UNLCK), off_t(byte))
+        _ = cplatform_lock_byte(descriptor, Int16(F_UNLCK), off_t(byte))
         ForkWatch.close(descriptor)
     }
 

@@ -31,7 +31,7 @@ enum ForkWatch {
 
     /// Discards the parent's state in the child. Called while the forking thread holds the mutex.
     private static func leaveParent() {
-        for descriptor in state.pointee.descriptors { _ = Glibc.close(descriptor) }
+        for descriptor in state.pointee.descriptors { _ = NightjarSystem.close(descriptor) }
         state.pointee.descriptors.removeAll(keepingCapacity: true)
         if state.pointee.databasesInUse > 0 { state.pointee.inheritedDatabases = true }
         state.pointee.databasesInUse = 0
@@ -47,7 +47,7 @@ enum ForkWatch {
     /// Like `open`, but a forked child does not keep the descriptor. Must be closed with ``close(_:)``.
     static func open(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 {
         locked { state in
-            let descriptor = Glibc.open(path, flags | O_CLOEXEC, mode)
+            let descriptor = NightjarSystem.open(path, flags | O_CLOEXEC, mode)
             if descriptor >= 0 { state.descriptors.insert(descriptor) }
             return descriptor
         }
@@ -56,7 +56,7 @@ enum ForkWatch {
     static func close(_ descriptor: Int32) {
         locked { state in
             guard state.descriptors.remove(descriptor) != nil else { return }
-            _ = Glibc.close(descriptor)
+            _ = NightjarSystem.close(descriptor)
         }
     }
 

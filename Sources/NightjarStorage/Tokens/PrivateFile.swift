@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import NightjarHTTP
 import NightjarSystem
 
@@ -39,14 +39,14 @@ package struct PrivateFile: Sendable {
     /// - Throws: `storage` if the file cannot be opened, is not a regular file, belongs to another user or is rejected.
     package func open(_ name: [CChar], _ flags: Int32) throws(NightjarError) -> Int32 {
         var status = stat()
-        let descriptor = clinux_open_private(name, flags, &status)
+        let descriptor = cplatform_open_private(name, flags, &status)
         guard descriptor < 0 else { return descriptor }
         switch descriptor {
-        case CLINUX_NO_FILE.rawValue: throw failure("is not a regular file; use another path")
-        case CLINUX_MANY_NAMES.rawValue:
+        case CPLATFORM_NO_FILE.rawValue: throw failure("is not a regular file; use another path")
+        case CPLATFORM_MANY_NAMES.rawValue:
             throw failure(
                 "has \(status.st_nlink) hard links; remove it, or use another path")
-        case CLINUX_FOREIGN.rawValue, CLINUX_SHARED.rawValue: try check(status)
+        case CPLATFORM_FOREIGN.rawValue, CPLATFORM_SHARED.rawValue: try check(status)
         default: break
         }
         throw failure(errno: errno, doing: "opened")
@@ -142,7 +142,7 @@ package struct PrivateFile: Sendable {
             var count = 0
             let chunk = [UInt8](unsafeUninitializedCapacity: 16384) { buffer, filled in
                 repeat {
-                    count = Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+                    count = NightjarSystem.read(descriptor, buffer.baseAddress, buffer.count)
                 } while count < 0 && errno == EINTR
                 filled = max(count, 0)
             }
@@ -185,7 +185,7 @@ package struct PrivateFile: Sendable {
         let temporary = place + PrivateFile.temporarySuffix
         // Removes a file that a killed process left behind.
         unlink(temporary)
-        let descriptor = Glibc.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        let descriptor = NightjarSystem.open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "written") }
         var isOpen = true
         do throws(NightjarError) {
@@ -195,7 +195,8 @@ package struct PrivateFile: Sendable {
                 let code = withoutFileSizeSignal { PrivateFile.write(content, to: descriptor) }
                 guard code == 0 else { throw failure(errno: code, doing: "written") }
             }
-            guard fsync(descriptor) == 0 else { throw failure(errno: errno, doing: "written") }
+            let code = cplatform_sync(descriptor)
+            guard code == 0 else { throw failure(errno: code, doing: "written") }
             isOpen = false
             guard close(descriptor) == 0 || errno == EINTR, rename(temporary, place) == 0 else {
                 throw failure(errno: errno, doing: "written")
@@ -210,11 +211,12 @@ package struct PrivateFile: Sendable {
 
     /// Syncs the folder after a file was created, renamed or removed.
     func syncFolder(of place: String) throws(NightjarError) {
-        let descriptor = Glibc.open(PrivateFile.split(place).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = NightjarSystem.open(PrivateFile.split(place).folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw failure(errno: errno, doing: "synced to disk") }
         defer { close(descriptor) }
         // EINVAL: the file system does not support syncing folders.
-        guard fsync(descriptor) == 0 || errno == EINVAL else { throw failure(errno: errno, doing: "synced to disk") }
+        let code = cplatform_sync(descriptor)
+        guard code == 0 || code == EINVAL else { throw failure(errno: code, doing: "synced to disk") }
     }
 
     /// A fixed suffix, so that killed processes leave at most one file behind.
@@ -224,7 +226,8 @@ package struct PrivateFile: Sendable {
         content.withUnsafeBytes { bytes in
             var rest = bytes[...]
             while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                let count = NightjarSystem.write(
+                    descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { return count == 0 ? EIO : errno }
                 rest = rest.dropFirst(count)

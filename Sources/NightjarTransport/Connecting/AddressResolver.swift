@@ -1,4 +1,3 @@
-import CLinux
 import NIOCore
 import NIOPosix
 import NightjarHTTP
@@ -106,7 +105,7 @@ final class AddressResolver: @unchecked Sendable {
     @Sendable
     static func queryResolver(_ host: String, _ port: Int) throws -> [SocketAddress] {
         var hints = addrinfo()
-        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_socktype = streamSocket
         hints.ai_protocol = Int32(IPPROTO_TCP)
         var list: UnsafeMutablePointer<addrinfo>?
         let status = getaddrinfo(host, String(port), &hints, &list)

@@ -1,4 +1,5 @@
 import CNetworkState
+import CPlatform
 import NIOCore
 import NightjarSystem
 
@@ -27,14 +28,11 @@ struct SocketHandle {
     /// Writes as much of `bytes` as the socket accepts, see ``write(_:)-(ByteBuffer)``. Returns the number of written
     /// bytes.
     func write(_ bytes: UnsafeRawBufferPointer) -> Int {
-        max(0, Glibc.send(descriptor, bytes.baseAddress, bytes.count, CInt(MSG_NOSIGNAL) | CInt(MSG_DONTWAIT)))
+        max(0, cplatform_send(descriptor, bytes.baseAddress, bytes.count, false))
     }
 
-    /// The number of bytes in the send buffer that the peer has not acknowledged (tcp(7), SIOCOUTQ).
-    var unacknowledgedBytes: Int {
-        var count: CInt = 0
-        return ioctl(descriptor, UInt(TIOCOUTQ), &count) == 0 ? Int(count) : 0
-    }
+    /// The number of bytes in the send buffer that the peer has not acknowledged (on Linux: tcp(7), SIOCOUTQ).
+    var unacknowledgedBytes: Int { max(0, Int(cplatform_unacknowledged(descriptor))) }
 
     /// Makes an unconnected socket use an interface, or else one of its addresses unless `hasAddress` is true. Returns 0 or
     /// an errno value.

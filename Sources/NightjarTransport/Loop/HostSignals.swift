@@ -18,7 +18,7 @@ public enum HostSignals {
             guard !isKept, let thread = try? LoopThread() else { return }
             defer { thread.stop() }
             var ends: [Int32] = [-1, -1]
-            guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { return }
+            guard socketpair(AF_UNIX, streamSocket, 0, &ends) == 0 else { return }
             var before = sigaction()
             sigaction(SIGPIPE, nil, &before)
             let done = OneShotEvent()
@@ -27,7 +27,7 @@ public enum HostSignals {
             }
             done.wait()
             sigaction(SIGPIPE, &before, nil)
-            Glibc.close(ends[1])
+            NightjarSystem.close(ends[1])
             isKept = true
         }
     }

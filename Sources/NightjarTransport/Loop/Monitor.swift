@@ -1,3 +1,4 @@
+import CPlatform
 import NightjarSystem
 
 /// A lock with a condition variable, which `Synchronization.Mutex` does not have.
@@ -7,11 +8,7 @@ package final class Monitor: @unchecked Sendable {
 
     package init() {
         pthread_mutex_init(mutex, nil)
-        var attributes = pthread_condattr_t()
-        pthread_condattr_init(&attributes)
-        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
-        pthread_cond_init(condition, &attributes)
-        pthread_condattr_destroy(&attributes)
+        cplatform_init_condition(condition)
     }
 
     deinit {
@@ -36,7 +33,7 @@ package final class Monitor: @unchecked Sendable {
     /// - Parameter deadline: On the monotonic clock; nil: unlimited.
     package func wait(until deadline: timespec?) {
         if var deadline {
-            pthread_cond_timedwait(condition, mutex, &deadline)
+            cplatform_wait_until(condition, mutex, &deadline)
         } else {
             pthread_cond_wait(condition, mutex)
         }

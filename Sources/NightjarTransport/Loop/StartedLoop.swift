@@ -1,5 +1,5 @@
 import CDescriptors
-import CLinux
+import CPlatform
 import NIOCore
 import NIOPosix
 import NightjarHTTP
@@ -18,7 +18,7 @@ enum StartedLoop {
         let start = Start(descriptors)
         do throws(ThreadFailure) {
             let thread = try startThread("nightjar") {
-                clinux_set_timer_slack(StartedLoop.timerSlack)
+                cplatform_set_timer_slack(StartedLoop.timerSlack)
                 start.run()
             }
             pthread_detach(thread)

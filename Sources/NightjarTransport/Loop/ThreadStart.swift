@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import NightjarHTTP
 import NightjarSystem
 
@@ -10,25 +10,17 @@ import NightjarSystem
 package func startThread(
     _ name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
 ) throws(ThreadFailure) -> pthread_t {
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
     let start = Unmanaged.passRetained(ThreadBody(name, body))
-    var thread = pthread_t()
-    let code = withSignalsBlocked {
-        pthread_create(
-            &thread, &attributes,
-            { argument in
-                Unmanaged<ThreadBody>.fromOpaque(argument.unsafelyUnwrapped).takeRetainedValue().run()
-                return nil
-            }, start.toOpaque())
+    let started = withSignalsBlocked {
+        cplatform_start_thread(
+            stackSize ?? 0,
+            { Unmanaged<ThreadBody>.fromOpaque($0.unsafelyUnwrapped).takeRetainedValue().run() }, start.toOpaque())
     }
-    guard code == 0 else {
+    guard started.code == 0 else {
         start.release()
-        throw ThreadFailure(code: code)
+        throw ThreadFailure(code: started.code)
     }
-    return thread
+    return started.thread
 }
 
 /// The error that is thrown if a thread cannot be started.
@@ -53,7 +45,7 @@ private final class ThreadBody: Sendable {
     }
 
     func run() {
-        pthread_setname_np(pthread_self(), name)
+        cplatform_name_thread(name)
         body()
     }
 }

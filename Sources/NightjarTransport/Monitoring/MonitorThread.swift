@@ -1,5 +1,5 @@
-import CLinux
 import CNetworkState
+import CPlatform
 import NightjarHTTP
 import NightjarSystem
 
@@ -7,7 +7,7 @@ import NightjarSystem
 /// NetworkManager or the desktop portal.
 final class MonitorThread: @unchecked Sendable {
     private let owner: NetworkMonitor
-    /// An eventfd that ends a wait.
+    /// The alarm that ends a wait.
     private let alarm: CInt
     // On the thread:
     private var socket: NetlinkSocket?
@@ -21,7 +21,7 @@ final class MonitorThread: @unchecked Sendable {
 
     /// Starts a thread. Nil if no thread or descriptor is left. Called under the owner's lock.
     static func start(for owner: NetworkMonitor) -> MonitorThread? {
-        let alarm = eventfd(0, CInt(EFD_CLOEXEC | EFD_NONBLOCK))
+        let alarm = cplatform_open_alarm()
         guard alarm >= 0 else { return nil }
         let thread = MonitorThread(owner, alarm)
         do throws(ThreadFailure) {
@@ -49,22 +49,19 @@ final class MonitorThread: @unchecked Sendable {
     }
 
     /// Ends the wait of the thread. Called under the owner's lock while the owner has this thread.
-    func wake() {
-        var one: UInt64 = 1
-        _ = Glibc.write(alarm, &one, 8)
-    }
+    func wake() { cplatform_set_alarm(alarm) }
 
     /// Closes the descriptors in a forked child, where the thread does not exist. The connections to the services
     /// are leaked, because libdbus may be locked by the parent's thread.
     func closeInChild() {
-        closeDescriptors()
+        closeDescriptors(areInherited: true)
         _ = Unmanaged.passRetained(self)
     }
 
-    private func closeDescriptors() {
-        Glibc.close(alarm)
+    private func closeDescriptors(areInherited: Bool = false) {
+        cplatform_close_alarm(alarm, areInherited)
         socket.take()?.close()
-        if clockWatch >= 0 { Glibc.close(clockWatch) }
+        if clockWatch >= 0 { NightjarSystem.close(clockWatch) }
         clockWatch = -1
     }
 
@@ -94,15 +91,10 @@ final class MonitorThread: @unchecked Sendable {
         // Rounded up, so that the deadline has passed after the wait.
         let milliseconds = wait.map { CInt(clamping: ($0 &+ 999_999) / 1_000_000) } ?? -1
         guard poll(&polled, nfds_t(polled.count), milliseconds) > 0 else { return }
-        if polled[0].revents != 0 { drainAlarm() }
+        if polled[0].revents != 0 { cplatform_clear_alarm(alarm) }
         if polled[1].revents != 0 { readNotifications() }
         if polled[2].revents != 0 { checkClock() }
         if polled[3...].contains(where: { $0.revents != 0 }) { readServices() }
-    }
-
-    private func drainAlarm() {
-        var count: UInt64 = 0
-        _ = Glibc.read(alarm, &count, 8)
     }
 
     private func readNotifications() {

@@ -17,7 +17,7 @@ struct NetlinkSocket {
     }
 
     func close() {
-        Glibc.close(descriptor)
+        NightjarSystem.close(descriptor)
         buffer.deallocate()
     }
 

@@ -5,11 +5,10 @@ struct ConnectionProbe {
     /// The time at which the probing began; nil: the connection does not probe.
     private var since: NIODeadline?
 
-    /// Begins to probe. Returns false if the channel has no TCP socket.
-    mutating func start(on channel: (any Channel)?) -> Bool {
-        guard let channel, let socket = SocketHandle(channel), socket.startProbing() else { return false }
+    /// Begins to probe. Has no effect if the channel has no TCP socket, or if the system has no probes.
+    mutating func start(on channel: (any Channel)?) {
+        guard let channel, let socket = SocketHandle(channel), socket.startProbing() else { return }
         since = .now()
-        return true
     }
 
     /// Returns true and ends the probing if the peer has responded since the probing began.

@@ -268,7 +268,7 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
     }
 
     /// Begins to probe the peer, because the network has changed. Returns false if the connection cannot probe.
-    func startProbing() -> Bool { probe.start(on: context?.channel) }
+    func startProbing() { probe.start(on: context?.channel) }
 
     /// Returns true and ends the probing if the peer has responded to a probe.
     func peerHasResponded() -> Bool { probe.hasResponse(on: context?.channel) }

@@ -16,7 +16,9 @@ extension NetworkTransport {
             if connection.ping() { isProbing = true } else { connection.retire() }
         }
         for connection in connections.values where !connection.host.isLocal {
-            if connection.startProbing() { isProbing = true }
+            // If the system has no probes, the idle connection is closed at the end.
+            connection.startProbing()
+            isProbing = true
         }
         probeEnd?.cancel()
         probeEnd = nil

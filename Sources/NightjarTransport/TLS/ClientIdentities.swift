@@ -21,7 +21,7 @@ final class ClientIdentities: @unchecked Sendable {
         init?(_ path: String) {
             var status = stat()
             guard stat(path, &status) == 0 else { return nil }
-            device = UInt64(status.st_dev)
+            device = UInt64(truncatingIfNeeded: status.st_dev)
             inode = UInt64(status.st_ino)
             size = Int64(status.st_size)
             seconds = status.st_mtim.tv_sec

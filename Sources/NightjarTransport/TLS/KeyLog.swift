@@ -50,7 +50,7 @@ final class KeyLog {
         bytes += line
         bytes.append(UInt8(ascii: "\n"))
         var written: Int
-        repeat { written = Glibc.write(descriptor, bytes, bytes.count) } while written < 0 && errno == EINTR
+        repeat { written = NightjarSystem.write(descriptor, bytes, bytes.count) } while written < 0 && errno == EINTR
         if written == bytes.count {
             hasPartialLine = false
             if !hasStarted { observer?(.started(file: file)) }

@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import Glibc
 import NIOCore
 import NightjarTestSupport

@@ -1,4 +1,4 @@
-import CLinux
+import CPlatform
 import Glibc
 import NIOCore
 import NightjarHTTP
@@ -129,11 +129,11 @@ import Testing
     @Test func renameWithoutHardLinksKeepsAFile() throws {
         try folder.write("old", "old")
         try folder.write("new", "new")
-        #expect(clinux_rename_created(folder.file("old"), folder.file("new")) == EEXIST)
+        #expect(cplatform_rename_created(folder.file("old"), folder.file("new")) == EEXIST)
         #expect(try folder.read("new") == Array("new".utf8))
-        #expect(clinux_rename_created(folder.file("old"), folder.file("other")) == 0)
+        #expect(cplatform_rename_created(folder.file("old"), folder.file("other")) == 0)
         #expect(try folder.read("other") == Array("old".utf8) && !exists(folder.file("old")))
-        #expect(clinux_rename_created(folder.file("missing"), folder.file("another")) == ENOENT)
+        #expect(cplatform_rename_created(folder.file("missing"), folder.file("another")) == ENOENT)
         #expect(!exists(folder.file("another")))
     }
 
