@@ -145,6 +145,32 @@ test("resolver cannot use its own client, not even in another task", function(t)
   api:close()
 end)
 
+test("resolver cannot wait for the lists, WebSockets, transfers and resources of its own client", function(t)
+  local demo = url("127.0.0.1", "")
+  local path = os.tmpname()
+  local api, list, socket, download, resource
+  local uses = {
+    list = function() list() end,
+    socket = function() socket:receive() end,
+    download = function() download:wait() end,
+    resource = function() resource:get() end,
+  }
+  for name, use in pairs(uses) do
+    api = resolving(use)
+    list = api:paginate(demo .. "/v1/lists/resolver/offset", { style = "offset" })
+    socket = api:websocket(demo .. "/ws/echo")
+    download = api:start_download(demo .. "/delay/30", path)
+    resource = api:resource(demo .. "/echo")
+    local started = os.time()
+    local err = failure(api, url "api.test")
+    t:equal(err.kind, "script", name)
+    t:truthy(err.message:find("a function of resolver cannot use a client that waits for it", 1, true), err.message)
+    t:truthy(os.time() - started <= 5, name)
+    api:close()
+  end
+  os.remove(path)
+end)
+
 test("the connect and the total timeout run while resolver decides", function(t)
   local api <close> = resolving(function() nightjar.sleep(1) return { "127.0.0.1" } end, { timeout = { connect = 0.1 } })
   local err = failure(api, url "api.test")

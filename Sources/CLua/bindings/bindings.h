@@ -22,6 +22,9 @@ int njl_batch(lua_State *L) NJL_YIELDS;
 /* client.c */
 /* Returns the client at index 1. Raises an error if the value is not a client or if the client is closed. */
 njl_client *njl_check_client(lua_State *L) NJL_RAISES;
+/* Raises the error `reentrant` if the running task must not wait for the client in a user value of the object, see
+ * njl_check_caller. */
+void njl_check_owner(lua_State *L, int object, int value) NJL_RAISES;
 /* Returns a number for the userdata at `index`, by which njl_push_numbered finds the userdata. The number does not keep
  * the userdata alive. */
 lua_Integer njl_number(lua_State *L, njl_host *host, int index) NJL_RAISES;

@@ -25,6 +25,11 @@ typedef struct client {
   lua_Integer store;  /* the number of the token store; 0: none */
 } client;
 
+/* Checks that the running task may wait for the client. */
+static void check_use(lua_State *L, const client *self) {
+  if (self->has_exclusive) njl_check_caller(L, self->host, self->number, self->store);
+}
+
 static client *check_client(lua_State *L) {
   client *self = njl_test(L, 1, NJL_CLIENT);
   if (self == NULL) {
@@ -32,8 +37,15 @@ static client *check_client(lua_State *L) {
     return NULL;
   }
   if (self->handle == NULL) njl_raise(L, NJL_KIND_CLOSED, 0, "the client is closed");
-  if (self->has_exclusive) njl_check_caller(L, self->host, self->number, self->store);
+  check_use(L, self);
   return self;
+}
+
+void njl_check_owner(lua_State *L, int object, int value) {
+  lua_getiuservalue(L, object, value);
+  const client *owner = njl_test(L, -1, NJL_CLIENT);
+  if (owner != NULL) check_use(L, owner);
+  lua_pop(L, 1);
 }
 
 njl_client *njl_check_client(lua_State *L) { return check_client(L)->handle; }

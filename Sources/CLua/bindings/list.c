@@ -164,6 +164,7 @@ int njl_list_page_loaded(lua_State *L, int status, lua_KContext context) {
 
 static int await_page(lua_State *L, list *self, taking taking) {
   lua_Integer caller = 0;
+  njl_check_owner(L, LIST, CLIENT);
   if (self->is_hooked) {
     lua_getiuservalue(L, LIST, CALLER);
     caller = njl_caller_number(L, -1);

@@ -47,6 +47,7 @@ static int loaded(lua_State *L, int status, lua_KContext context) {
 
 static int load(lua_State *L, bool is_reload, const char *function) {
   resource *self = njl_check_resource(L);
+  njl_check_owner(L, RESOURCE, OWNER);
   double seconds = lua_isnoneornil(L, 2) ? 0 : njl_check_limit(L, 2, function, "timeout");
   lua_settop(L, RESOURCE);
   lua_getiuservalue(L, RESOURCE, CALLER);

@@ -163,6 +163,7 @@ static int proceed(lua_State *L) {
     lua_settop(L, TOP);
     if (call_function(L, self)) continue;
     if (njl_transfer_is_ended(self->handle)) break;
+    njl_check_owner(L, TRANSFER, OWNER);
     njl_wait *wait = push_wait(L, self);
     if (njl_may_yield(L, self->host)) return njl_await(L, wait, has_waited);
     njl_await_here(L, wait);

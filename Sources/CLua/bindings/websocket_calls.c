@@ -123,6 +123,7 @@ static int proceed(lua_State *L) {
       continue;
     }
     if (operation->attempt(L, self)) return 1;
+    njl_check_owner(L, SOCKET, OWNER);
     njl_wait *wait = push_wait(L, self);
     if (njl_may_yield(L, self->host)) return njl_await(L, wait, has_waited);
     njl_await_here(L, wait);
