@@ -235,7 +235,9 @@ let package = Package(
         // The worker of background transfers.
         .target(
             name: "NightjarDaemon",
-            dependencies: ["Nightjar", "NightjarCrypto", "NightjarHTTP", "NightjarStorage", "NightjarSystem"]),
+            dependencies: [
+                "CPlatform", "Nightjar", "NightjarCrypto", "NightjarHTTP", "NightjarStorage", "NightjarSystem",
+            ]),
         .executableTarget(
             name: "NightjarCommand",
             dependencies: [

@@ -8,33 +8,29 @@
 #include <sys/sysctl.h>
 #endif
 
-int64_t cplatform_coarse_time(void) {
+/* The clocks of the functions below. The clock of the uptime includes the time of a sleep. */
 #ifdef __APPLE__
-  return (int64_t)clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW_APPROX);
+/* macOS has no coarse clock of the date. */
+enum { COARSE = CLOCK_MONOTONIC_RAW_APPROX, COARSE_DATE = CLOCK_REALTIME, UPTIME = CLOCK_MONOTONIC_RAW };
 #else
-  struct timespec now = {0};
-  clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+enum { COARSE = CLOCK_MONOTONIC_COARSE, COARSE_DATE = CLOCK_REALTIME_COARSE, UPTIME = CLOCK_BOOTTIME };
 #endif
+
+static struct timespec time_of(clockid_t clock) {
+  struct timespec now = {0};
+  clock_gettime(clock, &now);
+  return now;
 }
 
-int64_t cplatform_coarse_date(void) {
-  struct timespec now = {0};
-#ifdef __APPLE__
-  clock_gettime(CLOCK_REALTIME, &now); /* macOS has no coarse form of this clock */
-#else
-  clock_gettime(CLOCK_REALTIME_COARSE, &now);
-#endif
-  return now.tv_sec;
+int64_t cplatform_coarse_time(void) {
+  struct timespec now = time_of(COARSE);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
+
+int64_t cplatform_coarse_date(void) { return time_of(COARSE_DATE).tv_sec; }
 
 int64_t cplatform_uptime(void) {
-  struct timespec now = {0};
-#ifdef __APPLE__
-  clock_gettime(CLOCK_MONOTONIC_RAW, &now); /* includes the time of a sleep on macOS */
-#else
-  clock_gettime(CLOCK_BOOTTIME, &now);
-#endif
+  struct timespec now = time_of(UPTIME);
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 

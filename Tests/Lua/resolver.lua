@@ -169,6 +169,7 @@ test("resolver cannot wait for the lists, WebSockets, transfers and resources of
     api:close()
   end
   os.remove(path)
+  os.remove(path .. ".nightjar-part")
 end)
 
 test("the connect and the total timeout run while resolver decides", function(t)

@@ -25,11 +25,6 @@ njl_client *njl_check_client(lua_State *L) NJL_RAISES;
 /* Raises the error `reentrant` if the running task must not wait for the client in a user value of the object, see
  * njl_check_caller. */
 void njl_check_owner(lua_State *L, int object, int value) NJL_RAISES;
-/* Returns a number for the userdata at `index`, by which njl_push_numbered finds the userdata. The number does not keep
- * the userdata alive. */
-lua_Integer njl_number(lua_State *L, njl_host *host, int index) NJL_RAISES;
-/* returns false and pushes nothing if the userdata was collected */
-bool njl_push_numbered(lua_State *L, lua_Integer number);
 /* Continues a call after its wait has ended. Handles a pending event (a body part, a decision, progress), or returns
  * the response or raises the error. */
 int njl_responded(lua_State *L, int status, lua_KContext context) NJL_YIELDS;
@@ -42,6 +37,13 @@ bool njl_client_has_hooks(lua_State *L) NJL_RAISES; /* for the client at index 1
 bool njl_client_is_shared(lua_State *L) NJL_RAISES; /* whether the host program owns the client */
 int njl_client_open(lua_State *L) NJL_YIELDS;
 void njl_open_client(lua_State *L) NJL_RAISES;
+
+/* numbers.c */
+/* Returns a number for the userdata at `index`, by which njl_push_numbered finds the userdata. The number does not keep
+ * the userdata alive. */
+lua_Integer njl_number(lua_State *L, njl_host *host, int index) NJL_RAISES;
+/* Pushes the userdata. Returns false and pushes nothing if it was collected. */
+bool njl_push_numbered(lua_State *L, lua_Integer number);
 
 /* client_options.c */
 /* Pushes the options at index 1 (nil: none) as JSON text. Leaves out the options that may have functions, and writes

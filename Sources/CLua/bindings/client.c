@@ -54,37 +54,6 @@ bool njl_client_is_shared(lua_State *L) { return check_client(L)->is_shared; }
 
 bool njl_client_has_hooks(lua_State *L) { return check_client(L)->has_hooks; }
 
-/* Registry key of a weak table from numbers to userdata. The functions of a client are user values of its userdata, so
- * a function that refers to its own client is collected together with the client. */
-static char numbers_key;
-
-lua_Integer njl_number(lua_State *L, njl_host *host, int index) {
-  index = lua_absindex(L, index);
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TNIL) {
-    lua_pop(L, 1);
-    lua_newtable(L);
-    njl_make_weak(L, "v");
-    lua_pushvalue(L, -1);
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &numbers_key);
-  }
-  lua_pushvalue(L, index);
-  lua_rawseti(L, -2, (lua_Integer)host->listeners + 1);
-  lua_pop(L, 1);
-  host->run_callbacks = njl_handle_callbacks;
-  host->write_log = njl_write_log;
-  return (lua_Integer)++host->listeners;
-}
-
-bool njl_push_numbered(lua_State *L, lua_Integer number) {
-  if (lua_rawgetp(L, LUA_REGISTRYINDEX, &numbers_key) == LUA_TTABLE) {
-    int type = lua_rawgeti(L, -1, number);
-    lua_remove(L, -2);
-    if (type == LUA_TUSERDATA) return true;
-  }
-  lua_pop(L, 1);
-  return false;
-}
-
 static client *push_client(lua_State *L, njl_host *host) {
   client *self = lua_newuserdatauv(L, sizeof *self, NJL_CLIENT_VALUES);
   *self = (client){.host = host};
