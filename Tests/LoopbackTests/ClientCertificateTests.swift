@@ -33,7 +33,7 @@ import Testing
             ])
         }
 
-        private func openssl(_ arguments: [String]) throws {
+        func openssl(_ arguments: [String]) throws {
             let result = try run("openssl", arguments, directory: folder.path)
             guard result.status == 0 else { throw ToolFailure(description: "\(arguments): \(result.errors)") }
         }
@@ -246,6 +246,26 @@ import Testing
         #expect(noCertificate.contains("contains no certificate in PEM form"), "\(noCertificate)")
         let garbage = try message(.pkcs12(certificate))
         #expect(garbage.contains("the PKCS #12 archive is invalid"), "\(garbage)")
+    }
+
+    /// One of 256 wrong passwords decrypts a key to bytes with a valid padding.
+    @Test func eachWrongPasswordIsReportedAsOne() throws {
+        let files = try Files()
+        try files.openssl([
+            "pkcs8", "-topk8", "-in", "client.key", "-out", "quick.key", "-passout", "pass:secret", "-iter", "1",
+        ])
+        let (certificate, key) = (try files.contents("client.pem"), try files.contents("quick.key"))
+        func message(_ password: String) throws -> String {
+            try creationFailure(
+                ClientCertificate(.pemContents(certificates: certificate, key: key), password: password))
+        }
+        let messages = try Set((0..<3000).map { try message("wrong \($0)") })
+        #expect(
+            messages == [
+                "reading the client certificate failed: the private key cannot be decrypted: its password is wrong"
+            ])
+        let long = try message(String(repeating: "a", count: 1025))
+        #expect(long.hasSuffix("the private key is encrypted; its password is longer than 1024 bytes"), "\(long)")
     }
 
     @Test func certificateRequiresABaseURL() throws {

@@ -58,21 +58,50 @@ package final class ClientIdentity: @unchecked Sendable {
     deinit { EVP_PKEY_free(key) }
 
     private static func readKey(_ text: [UInt8], _ password: String?) throws(TLSFailure) -> OpaquePointer {
+        var password = KeyPassword(bytes: password.map { Array($0.utf8) })
         let key = text.withUnsafeBytes { bytes -> OpaquePointer? in
             guard let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count) else { return nil }
             defer { BIO_free(bio) }
-            // Without a callback, BoringSSL uses the last argument as the password. -1 means that there is none.
-            guard var password = password.map({ Array($0.utf8CString) }) else {
-                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+            return withUnsafeMutablePointer(to: &password) { password in
+                PEM_read_bio_PrivateKey(
+                    bio, nil,
+                    { buffer, capacity, _, password in
+                        guard let buffer, let password else { return -1 }
+                        return password.assumingMemoryBound(to: KeyPassword.self).pointee
+                            .write(to: UnsafeMutableRawBufferPointer(start: buffer, count: Int(capacity)))
+                    },
+                    password)
             }
-            return password.withUnsafeMutableBytes { PEM_read_bio_PrivateKey(bio, nil, nil, $0.baseAddress) }
         }
-        guard let key else { throw failure("the private key", hasPassword: password != nil) }
+        guard let key else {
+            throw failure("the private key", hasPassword: password.bytes != nil, isDecrypted: password.isRead)
+        }
         return key
     }
 
+    /// The password of a key, which BoringSSL reads only if the key is encrypted.
+    private struct KeyPassword {
+        let bytes: [UInt8]?
+        private(set) var isRead = false
+
+        init(bytes: [UInt8]?) { self.bytes = bytes }
+
+        /// Writes the password into the buffer.
+        ///
+        /// - Returns: The length of the password, or -1 if there is none or it is longer than the buffer.
+        mutating func write(to buffer: UnsafeMutableRawBufferPointer) -> CInt {
+            guard let bytes, bytes.count <= buffer.count else { return -1 }
+            buffer.copyBytes(from: bytes)
+            isRead = true
+            return CInt(bytes.count)
+        }
+    }
+
     /// Describes the errors in this thread's BoringSSL error queue, and empties the queue.
-    private static func failure(_ subject: String, hasPassword: Bool) -> TLSFailure {
+    ///
+    /// - Parameter isDecrypted: BoringSSL read bytes that it had decrypted. A wrong password is then not always
+    ///   reported as one: in 1 of 256 cases, the decrypted bytes end in a valid padding, and are invalid as a key.
+    private static func failure(_ subject: String, hasPassword: Bool, isDecrypted: Bool = false) -> TLSFailure {
         let code = ERR_peek_last_error()
         var codes: [(CInt, CInt)] = []
         while case let code = ERR_get_error(), code != 0 { codes.append((ERR_GET_LIB(code), ERR_GET_REASON(code))) }
@@ -81,10 +110,12 @@ package final class ClientIdentity: @unchecked Sendable {
             return TLSFailure(.invalidSettings, "\(subject) is missing: the text contains no key in PEM form")
         }
         if has(Int(ERR_LIB_PEM), PEM_R_BAD_PASSWORD_READ) {
-            return TLSFailure(.invalidSettings, "\(subject) is encrypted; set a password")
+            let problem = hasPassword ? "; its password is longer than \(PEM_BUFSIZE) bytes" : "; set a password"
+            return TLSFailure(.invalidSettings, "\(subject) is encrypted\(problem)")
         }
+        let isUndecoded = codes.contains { $0.0 == CInt(ERR_LIB_ASN1) } || has(Int(ERR_LIB_EVP), EVP_R_DECODE_ERROR)
         if has(Int(ERR_LIB_PEM), PEM_R_BAD_DECRYPT) || has(Int(ERR_LIB_PKCS8), PKCS8_R_INCORRECT_PASSWORD)
-            || has(Int(ERR_LIB_CIPHER), CIPHER_R_BAD_DECRYPT)
+            || has(Int(ERR_LIB_CIPHER), CIPHER_R_BAD_DECRYPT) || isDecrypted && isUndecoded
         {
             let problem = hasPassword ? "its password is wrong" : "it is encrypted; set a password"
             return TLSFailure(.invalidSettings, "\(subject) cannot be decrypted: \(problem)")
