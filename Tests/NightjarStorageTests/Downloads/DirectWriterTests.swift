@@ -34,8 +34,9 @@ private let hasDirectWrites: Bool = {
             var run: [UInt8] = []
             for _ in 0..<Int.random(in: 1...5, using: &random) {
                 let length = [0, 1, 4095, 4096, 4097, 65_536, 300_000].randomElement(using: &random) ?? 0
-                let bytes = [UInt8](repeating: .random(in: 0...255, using: &random), count: length)
-                buffers.append(ByteBuffer(bytes: bytes))
+                let bytes = random.bytes(length)
+                let isAligned = Bool.random(using: &random)
+                buffers.append(isAligned ? aligned(bytes, at: offset + run.count) : ByteBuffer(bytes: bytes))
                 run += bytes
             }
             #expect(writer.write(buffers, at: offset) == 0)
@@ -62,6 +63,38 @@ private let hasDirectWrites: Bool = {
                 #expect(try folder.read("a") == [UInt8](repeating: 0, count: offset) + bytes, "\(offset)..<\(end)")
             }
         }
+    }
+
+    /// Bytes whose addresses agree with their positions are not copied, and a write has many of them.
+    @Test(arguments: [0, 1, 4095, 4096]) func alignedBuffersArriveWhole(offset: Int) throws {
+        let descriptor = open(folder.file("a"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        let writer = try #require(DirectWriter(descriptor, minimum: 1))
+        var random = SeededRandom(seed: UInt64(offset))
+        for length in [1, 4095, 4096, 4097, 12_288, 30_000] {
+            var expected: [UInt8] = []
+            var buffers: [ByteBuffer] = []
+            for _ in 0..<100 {
+                let bytes = random.bytes(length)
+                buffers.append(aligned(bytes, at: offset + expected.count))
+                expected += bytes
+            }
+            ftruncate(descriptor, 0)
+            #expect(writer.write(buffers, at: offset) == 0)
+            #expect(try folder.read("a") == [UInt8](repeating: 0, count: offset) + expected, "\(length) at \(offset)")
+        }
+    }
+
+    /// Returns a buffer whose addresses are equal to the positions in the file modulo the size of a block.
+    private func aligned(_ bytes: [UInt8], at position: Int) -> ByteBuffer {
+        var buffer = ByteBufferAllocator().buffer(capacity: bytes.count + DirectWriter.block)
+        let address = buffer.withUnsafeMutableWritableBytes { Int(bitPattern: $0.baseAddress) }
+        let padding = (position - address) & (DirectWriter.block - 1)
+        buffer.writeRepeatingByte(0, count: padding)
+        buffer.writeBytes(bytes)
+        buffer.moveReaderIndex(forwardBy: padding)
+        return buffer
     }
 
     @Test func errorsAreReturned() throws {
