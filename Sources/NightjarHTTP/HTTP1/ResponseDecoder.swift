@@ -40,7 +40,7 @@ public struct HTTP1ResponseDecoder: Sendable {
         case idle
         case statusLine
         case fields(StatusLine)
-        case fixed(remaining: Int)
+        case fixed(length: Int, received: Int)
         case chunked
         case untilClose
         /// The body is complete or empty; ``Event/end(trailers:)`` has not been returned yet.
@@ -71,6 +71,12 @@ public struct HTTP1ResponseDecoder: Sendable {
     /// state is an error.
     public var isIdle: Bool {
         if case .idle = state { failure == nil } else { false }
+    }
+
+    /// The length of the body that is being received, and the number of bytes so far. Nil if no body is being received,
+    /// or if its length is unknown.
+    public var fixedBody: (length: Int, received: Int)? {
+        if case .fixed(let length, let received) = state { (length, received) } else { nil }
     }
 
     /// Sets the method of the request to which the next response belongs. Must be called once before each response.
@@ -121,8 +127,8 @@ public struct HTTP1ResponseDecoder: Sendable {
             missing = headSize == 0 ? "before it responded" : "after an interim response, before the final one"
         case .statusLine, .fields:
             missing = "in the middle of the response head"
-        case .fixed(let remaining):
-            missing = "\(remaining) bytes before the end of the response body"
+        case .fixed(let length, let received):
+            missing = "\(length - received) bytes before the end of the response body"
         case .chunked:
             missing = "before the end of the chunked response body"
         }
@@ -156,10 +162,10 @@ public struct HTTP1ResponseDecoder: Sendable {
                 guard try section.read(&buffer) else { return nil }
                 headSize += section.size
                 return try headEvent(line)
-            case .fixed(let remaining):
-                let count = min(remaining, buffer.readableBytes)
+            case .fixed(let length, let received):
+                let count = min(length - received, buffer.readableBytes)
                 guard count > 0, let content = buffer.readSlice(length: count) else { return nil }
-                state = count == remaining ? .complete : .fixed(remaining: remaining - count)
+                state = received + count == length ? .complete : .fixed(length: length, received: received + count)
                 return .body(content)
             case .chunked:
                 switch try chunks.next(&buffer) {
@@ -226,7 +232,7 @@ public struct HTTP1ResponseDecoder: Sendable {
         }
         switch framing {
         case .empty, .length(0): state = .complete
-        case .length(let count): state = .fixed(remaining: count)
+        case .length(let count): state = .fixed(length: count, received: 0)
         case .untilClose: state = .untilClose
         case .chunked:
             chunks = ChunkedBody(limits)

@@ -31,6 +31,13 @@ struct SocketHandle {
         max(0, cplatform_send(descriptor, bytes.baseAddress, bytes.count, false))
     }
 
+    /// Reads available bytes. Like recv(2), returns their number, 0 at the end of the stream, or -1 with errno.
+    ///
+    /// Must not be called while the channel has read data that its handlers have not received.
+    func read(_ memory: UnsafeMutableRawBufferPointer) -> Int {
+        recv(descriptor, memory.baseAddress, memory.count, CInt(MSG_DONTWAIT))
+    }
+
     /// The number of bytes in the send buffer that the peer has not acknowledged (on Linux: tcp(7), SIOCOUTQ).
     var unacknowledgedBytes: Int { max(0, Int(cplatform_unacknowledged(descriptor))) }
 

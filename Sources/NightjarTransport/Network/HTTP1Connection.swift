@@ -43,6 +43,8 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
     /// The channel's error, which is reported before the channel closes.
     private var cause: (any Error)?
     private var probe = ConnectionProbe()
+    /// Nil over TLS.
+    private var largeBodies: LargeBodyReader?
 
     init(
         transport: NetworkTransport, host: NetworkTransport.Host, record: ConnectionRecord, socket: SocketHandle?,
@@ -54,6 +56,7 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
         self.socket = socket
         self.tls = tls
         decoder = HTTP1ResponseDecoder(limits: transport.decoderLimits)
+        largeBodies = tls == nil ? socket.map { LargeBodyReader($0, transport.largeBodies) } : nil
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -201,6 +204,12 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
         transport.clock.hold()
         defer { transport.clock.release() }
         exchange?.receiver?.exchangeProgressed()
+        let isFull = buffer.writableBytes == 0
+        decode(&buffer)
+        if isFull { readLargeBody(context) }
+    }
+
+    private func decode(_ buffer: inout ByteBuffer) {
         do throws(NightjarError) {
             while phase == .busy, let event = try decoder.next(&buffer) {
                 try handle(event, rest: buffer.readableBytes)
@@ -209,6 +218,25 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
             fail(error)
         }
     }
+
+    /// Reads more of a large body after the channel has filled its buffer. The channel has no unhandled data then.
+    private func readLargeBody(_ context: ChannelHandlerContext) {
+        for _ in 0..<HTTP1Connection.largestReads {
+            guard phase == .busy, isReading, context.channel.isActive, let body = decoder.fixedBody,
+                body.length - body.received >= LargeBodyReader.size
+            else { return }
+            do throws(IOError) {
+                let read = try largeBodies?.read(at: body.received)
+                guard var buffer = read else { return }
+                decode(&buffer)
+            } catch {
+                return errorCaught(context: context, error: error)
+            }
+        }
+    }
+
+    /// The reads of a large body before the loop handles other connections.
+    private static let largestReads = 4
 
     private func handle(_ event: consuming HTTP1ResponseDecoder.Event, rest: Int) throws(NightjarError) {
         switch consume event {
@@ -249,6 +277,7 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
         guard let exchange else { return }
         self.exchange = nil
         outgoing = nil
+        largeBodies?.end()
         forgetExpectation()
         let canBeReused =
             decoder.connectionIsReusable && !hasSurplus && requestIsComplete && !isRetired && context != nil
@@ -329,6 +358,7 @@ final class HTTP1Connection: ChannelInboundHandler, ExchangeCarrier {
         phase = .closed
         exchange = nil
         outgoing = nil
+        largeBodies?.end()
         forgetExpectation()
         context?.close(promise: nil)
         transport.lost(self)

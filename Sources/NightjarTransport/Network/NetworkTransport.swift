@@ -24,6 +24,7 @@ public final class NetworkTransport: HTTPTransport, @unchecked Sendable {
     private let configuration: TransportConfiguration
     /// The limits and syntax options of responses.
     let decoderLimits: HTTP1ResponseDecoder.Limits
+    let largeBodies = LargeBodyBuffers()
     private let proxies: ProxyRules
     var hosts: [HostKey: Host] = [:]
     private var latestHost: Host?
