@@ -53,7 +53,7 @@ final class DownloadQueue: @unchecked Sendable {
 
     /// - Parameters:
     ///   - window: The number of bytes that a connection can receive before they are written. A connection that has received
-    ///     them must not wait for further bytes.
+    ///     them receives more when half of them are written, so that this half must not wait for further bytes.
     ///   - written: Called with the writes that have succeeded.
     ///   - failed: Called after a write has failed.
     init(
@@ -62,7 +62,7 @@ final class DownloadQueue: @unchecked Sendable {
     ) {
         self.loop = loop
         self.part = part
-        batch = min(DownloadQueue.largestBatch, window)
+        batch = min(DownloadQueue.largestBatch, window / 2)
         self.written = written
         self.failed = failed
     }
