@@ -19,15 +19,33 @@ import Testing
         return folder
     }
 
-    private func readKey(_ bytes: [UInt8], password: String?) -> OpaquePointer? {
-        bytes.withUnsafeBytes { bytes in
+    private struct Password {
+        let bytes: [UInt8]?
+        /// The size of the buffer for the password. Nil: BoringSSL has not read the password.
+        var capacity: CInt?
+    }
+
+    private func readKey(_ bytes: [UInt8], password: String?) -> (key: OpaquePointer?, capacity: CInt?) {
+        var password = Password(bytes: password.map { Array($0.utf8) })
+        let key = bytes.withUnsafeBytes { bytes in
             let bio = BIO_new_mem_buf(bytes.baseAddress, bytes.count)
             defer { BIO_free(bio) }
-            guard var password = password.map({ Array($0.utf8CString) }) else {
-                return PEM_read_bio_PrivateKey(bio, nil, { _, _, _, _ in -1 }, nil)
+            return withUnsafeMutablePointer(to: &password) { password in
+                PEM_read_bio_PrivateKey(
+                    bio, nil,
+                    { buffer, capacity, _, password in
+                        guard let buffer, let password = password?.assumingMemoryBound(to: Password.self) else {
+                            return -1
+                        }
+                        password.pointee.capacity = capacity
+                        guard let bytes = password.pointee.bytes else { return -1 }
+                        UnsafeMutableRawBufferPointer(start: buffer, count: Int(capacity)).copyBytes(from: bytes)
+                        return CInt(bytes.count)
+                    },
+                    password)
             }
-            return password.withUnsafeMutableBytes { PEM_read_bio_PrivateKey(bio, nil, nil, $0.baseAddress) }
         }
+        return (key, password.capacity)
     }
 
     private func readCertificate(_ bytes: [UInt8]) -> OpaquePointer? {
@@ -48,8 +66,12 @@ import Testing
     @Test func keyIsReadAndUsed() throws {
         let files = try Self.files()
         ERR_clear_error()
-        let plain = try #require(readKey(files.read("key.pem"), password: nil))
-        let decrypted = try #require(readKey(files.read("encrypted.pem"), password: "secret"))
+        let (unencrypted, request) = try readKey(files.read("key.pem"), password: "unused")
+        let plain = try #require(unencrypted)
+        #expect(request == nil)
+        let (encrypted, capacity) = try readKey(files.read("encrypted.pem"), password: "secret")
+        let decrypted = try #require(encrypted)
+        #expect(capacity == CInt(PEM_BUFSIZE))
         let certificate = try #require(readCertificate(files.read("cert.pem")))
         #expect(X509_check_private_key(certificate, plain) == 1)
         #expect(X509_check_private_key(certificate, decrypted) == 1)
@@ -68,16 +90,25 @@ import Testing
     @Test func errorsOfPasswordsAreDistinguished() throws {
         let files = try Self.files()
         ERR_clear_error()
-        #expect(readKey(try files.read("encrypted.pem"), password: nil) == nil)
+        #expect(readKey(try files.read("encrypted.pem"), password: nil).key == nil)
         #expect(errors().contains([CInt(ERR_LIB_PEM), PEM_R_BAD_PASSWORD_READ]))
-        #expect(readKey(try files.read("encrypted.pem"), password: "wrong") == nil)
+        #expect(readKey(try files.read("cert.pem"), password: nil).key == nil)
+        #expect(errors().contains([CInt(ERR_LIB_PEM), PEM_R_NO_START_LINE]))
+    }
+
+    /// One of 256 wrong passwords decrypts a key to bytes with a valid padding, which are then invalid as a key.
+    @Test func wrongPasswordsAreReportedByDecryptionOrDecoding() throws {
+        let key = try Self.files().read("encrypted.pem")
+        ERR_clear_error()
         let decryption = [
             [CInt(ERR_LIB_PEM), PEM_R_BAD_DECRYPT], [CInt(ERR_LIB_PKCS8), PKCS8_R_INCORRECT_PASSWORD],
-            [CInt(ERR_LIB_CIPHER), CIPHER_R_BAD_DECRYPT],
+            [CInt(ERR_LIB_CIPHER), CIPHER_R_BAD_DECRYPT], [CInt(ERR_LIB_EVP), EVP_R_DECODE_ERROR],
         ]
-        #expect(errors().contains { decryption.contains($0) })
-        #expect(readKey(try files.read("cert.pem"), password: nil) == nil)
-        #expect(errors().contains([CInt(ERR_LIB_PEM), PEM_R_NO_START_LINE]))
+        for number in 0..<1000 {
+            #expect(readKey(key, password: "wrong \(number)").key == nil)
+            let found = errors()
+            #expect(found.contains { decryption.contains($0) || $0[0] == CInt(ERR_LIB_ASN1) }, "\(number): \(found)")
+        }
     }
 
     @Test(arguments: ["secret", "wrong"]) func archiveIsRead(password: String) throws {
