@@ -102,6 +102,8 @@ test("on_request is called for streams, pages and transfers, and not for a body 
   for _ in counted:lines "/lines/1" do end
   counted:paginate("/v1/articles", { query = { limit = 2 } }):take(3)
   counted:post("/echo", { body = function() end })
+  while #requests < 4 do nightjar.sleep(0.001) end
+  table.sort(requests)  -- the list requests its next page while its current one is used
   t:equal(requests, { "GET /lines/1 ", "GET /v1/articles ", "GET /v1/articles ", "POST /echo nil" })
 end)
 
