@@ -42,7 +42,8 @@ extension DownloadOperation {
 
     /// The number of received bytes of one connection that may wait to be written.
     var window: Int {
-        guard limit == nil else { return ClientTask.window }
+        // Each connection receives a window at once, before the rate is limited.
+        guard limit == nil else { return max(DownloadOperation.smallestWindow / settings.connections, 32 << 10) }
         return max(DownloadOperation.totalWindow / settings.connections, DownloadOperation.smallestWindow)
     }
 

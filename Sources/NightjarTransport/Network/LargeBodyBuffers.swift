@@ -34,5 +34,5 @@ final class LargeBodyBuffers {
     }
 
     /// More than a download needs while it writes and receives: its window is 1 MiB.
-    private static let largestCount = 6
+    private static let largestCount = 10
 }

@@ -46,7 +46,7 @@ struct LargeBodyReader {
     }
 
     /// The number of bytes that one read can return.
-    static let size = 256 << 10
+    static let size = 128 << 10
     /// The unit of direct writes to files in bytes.
     static let block = 4096
 }
