@@ -38,6 +38,8 @@ ssize_t cplatform_read_cached(int descriptor, void *bytes, size_t count, off_t o
 /* Turns reads and writes without the page cache on or off. Returns an errno value: EINVAL if the file system has none, ENOTSUP
  * if the system is not Linux. */
 int cplatform_set_direct(int descriptor, bool is_direct);
+/* The unit of direct reads and writes in bytes, also of their addresses in memory: at least the block of any disk. */
+enum { CPLATFORM_DIRECT_BLOCK = 4096 };
 
 /* Stores the sysfs path of a file's disk. The path does not exist for a file system without a disk of its own.
  * Returns false if the system has no sysfs. */

@@ -42,13 +42,10 @@ extension DownloadOperation {
 
     /// The number of received bytes of one connection that may wait to be written.
     var window: Int {
-        // Each connection receives a window at once, before the rate is limited.
-        guard limit == nil else { return max(DownloadOperation.smallestWindow / settings.connections, 32 << 10) }
-        return max(DownloadOperation.totalWindow / settings.connections, DownloadOperation.smallestWindow)
+        // Each connection receives a window at once, before its rate is limited.
+        let (total, smallest) = limit == nil ? (1 << 20, 128 << 10) : (128 << 10, 32 << 10)
+        return max(total / settings.connections, smallest)
     }
-
-    private static let totalWindow = 1 << 20
-    private static let smallestWindow = 128 << 10
 
     // MARK: Events of connections
 

@@ -55,21 +55,21 @@ final class DirectWriter {
         }
     }
 
-    /// Adds bytes to the pieces. Writes the pieces when they are as many as one write can have.
+    /// Adds bytes to the pieces. Writes the pieces if one write cannot have more.
     private func collect(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes
         while let address = rest.baseAddress, !rest.isEmpty {
-            // Whether the whole blocks among the bytes can be written from their place.
+            // Whether the whole blocks of the file that are among the bytes need no copy.
             let isAligned = (Int(bitPattern: address) - range.upperBound) % DirectWriter.block == 0
-            let toBlock = (DirectWriter.block - range.upperBound % DirectWriter.block) % DirectWriter.block
+            let toBlock = -range.upperBound & (DirectWriter.block - 1)
             let count: Int
             if isAligned, toBlock == 0, rest.count >= DirectWriter.block {
                 count = rest.count / DirectWriter.block * DirectWriter.block
                 add(UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
             } else {
-                // The bytes before the first whole block of the file are a write of their own.
+                // A run that begins inside a block begins with a write of the bytes up to the next block.
                 let room = range.lowerBound % DirectWriter.block == 0 ? copies.count - copied : toBlock
-                count = min(rest.count, isAligned && toBlock > 0 ? min(toBlock, room) : room)
+                count = min(rest.count, isAligned && toBlock > 0 ? toBlock : room)
                 let copy = UnsafeMutableRawBufferPointer(rebasing: copies[copied..<copied + count])
                 copy.copyMemory(from: UnsafeRawBufferPointer(rebasing: rest.prefix(count)))
                 copied += count
@@ -145,8 +145,8 @@ final class DirectWriter {
         range = range.upperBound..<range.upperBound
     }
 
-    /// The unit of direct writes in bytes: at least the block of any disk.
-    static let block = 4096
+    /// The unit of direct writes in bytes.
+    static let block = Int(CPLATFORM_DIRECT_BLOCK)
     private static let bufferSize = 512 << 10
     /// The pieces of one write. POSIX systems allow at least 16.
     private static let largestCount = 16

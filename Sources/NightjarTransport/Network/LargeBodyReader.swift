@@ -1,3 +1,4 @@
+import CPlatform
 import NIOCore
 import NightjarSystem
 
@@ -48,5 +49,5 @@ struct LargeBodyReader {
     /// The number of bytes that one read can return.
     static let size = 128 << 10
     /// The unit of direct writes to files in bytes.
-    static let block = 4096
+    static let block = Int(CPLATFORM_DIRECT_BLOCK)
 }
