@@ -758,7 +758,7 @@ local function kill_at_random(kind, number)
   return kills
 end
 
-test("transfers whose processes are killed at random moments are complete", function()
+test("transfers whose processes are killed at random moments are complete", { timeout = 60 * runs }, function()
   local list, kills = {}, 0
   for number = 1, runs do
     for _, kind in ipairs(cases.kinds) do list[#list + 1] = { kind, number } end
