@@ -13,6 +13,7 @@ final class AddressResolver: @unchecked Sendable {
 
     private let lookUp: LookUp
     private let threads: WorkerThreads
+    private var isShutDown = false
     private var lookups: [String: EventLoopPromise<[SocketAddress]>] = [:]
     /// The cached addresses by host and port, so that not every connection resolves the name again.
     private var cache: [String: (addresses: [SocketAddress], until: NIODeadline)] = [:]
@@ -28,7 +29,9 @@ final class AddressResolver: @unchecked Sendable {
         threads = WorkerThreads(2, for: loop, .lookups)
     }
 
+    /// Fails all lookups. SwiftNIO can start further ones for connections that were being opened.
     func shutDown() {
+        isShutDown = true
         threads.shutDown()
         for lookup in lookups.values { lookup.fail(ChannelError.ioOnClosedChannel) }
     }
@@ -79,6 +82,7 @@ final class AddressResolver: @unchecked Sendable {
         let key = "\(host):\(port)"
         if let cached = cached(host, port) { return loop.makeSucceededFuture(cached) }
         if let lookup = lookups[key] { return lookup.futureResult }
+        guard !isShutDown else { return loop.makeFailedFuture(ChannelError.ioOnClosedChannel) }
         let lookup = loop.makePromise(of: [SocketAddress].self)
         threads.run("looking up \(host)", failsAs: .connect) { [lookUp] () throws(NightjarError) in
             Result { try lookUp(host, port) }
