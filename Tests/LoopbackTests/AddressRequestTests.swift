@@ -190,6 +190,7 @@ import class Foundation.Thread
         ])
         let peer = try server()
         let queue = CompletionQueue()
+        defer { queue.close() }
         let me = pthread_self()
         let address = try IPAddress("127.0.0.1")
         var server = OAuth2(tokenURL: "http://tokens.test:\(tokens.port)/")
@@ -204,7 +205,6 @@ import class Foundation.Thread
             }
         }
         #expect(try api.sendBlocking(Request(.get, "/")).text == "reached")
-        withExtendedLifetime(queue) {}
     }
 
     // MARK: Addresses

@@ -26,10 +26,9 @@ import Testing
             try await client.drain(within: nil)
             drained.withLock { $0 = true }
         }()
+        let others = CompletionQueue()
         // The drain has started when new calls are rejected.
-        while kind({ _ = try client.start(Request(.get, "/new"), on: CompletionQueue(), TaskHandlers { _, _ in }) })
-            == nil
-        {
+        while kind({ _ = try client.start(Request(.get, "/new"), on: others, TaskHandlers { _, _ in }) }) == nil {
             try await Task.sleep(for: .milliseconds(1))
         }
         #expect(kind { _ = try client.sendBlocking(Request(.get, "/new")) } == .closed)
@@ -40,6 +39,7 @@ import Testing
         try await onOwnThread { try task.waitBlocking(timeout: longTimeout) }
         #expect(text.withLock { $0 } == "late")
         #expect(peer.requests.allSatisfy { $0.target != "/new" } || peer.connectionCount > 1)
+        others.close()
         #expect(kind { try client.drainBlocking(within: nil) } == .closed)
     }
 
