@@ -164,7 +164,7 @@ test("the hook of each connection has its own query", function(t)
   for _ = 1, 2 do
     socket:send "x"
     t:equal(socket:receive(20).text, "x")
-    -- The wait before the next connection is random, and can be shorter than the interval of the loop.
+    -- The state "waiting" can be missed: its duration is random, and can be shorter than the interval of this loop.
     nightjar.timeout(20, function() while socket.state == "open" do nightjar.sleep(0.005) end end)
   end
   t:truthy(runs >= 2)

@@ -144,13 +144,15 @@ test("a FIFO does not block", function(t)
 end)
 
 test("a read-only folder is an error", function(t)
-  local is_root = process.run { "id", "-u" }.stdout == "0\n"
-  -- Without this capability, permissions apply to root too.
-  local command = is_root and { "setpriv", "--bounding-set", "-dac_override" } or {}
-  table.move({ arg[-1], files.folder .. "/download.lua", target, nightjar.json.encode(options().query) }, 1, 4, #command + 1, command)
+  local command = { arg[-1], files.folder .. "/download.lua", target, nightjar.json.encode(options().query) }
+  if process.run { "id", "-u" }.stdout == "0\n" then
+    -- Permissions apply to root only without this capability.
+    command = { "setpriv", "--bounding-set", "-dac_override", table.unpack(command) }
+  end
   process.run { "chmod", "a-w", root }
   local result = process.run(command)
   t:equal(result.ok, false)
+  t:equal(fs.exists(target), false)
   t:truthy(result.stderr:find("cannot be opened: Permission denied", 1, true), result.stderr)
 end)
 

@@ -9,7 +9,8 @@ import NightjarTransport
 /// Tasks of any number of clients can deliver to one queue. The events of a queue never run on the library's threads:
 /// ``poll(timeout:)`` and ``close()`` run them on the calling thread, one at a time. Any thread may call any method.
 ///
-/// A queue stays in memory while it has events or tasks. Call ``close()`` before the last reference to it ends.
+/// A queue that has events or tasks stays in memory, also when the program has no reference to it. Call ``close()`` when
+/// the queue is not needed any more.
 ///
 /// Wake-ups are coalesced: a poller or the descriptor is signalled when the queue becomes non-empty. One signal serves
 /// all events that are posted before the next poll.

@@ -29,7 +29,8 @@ final class AddressResolver: @unchecked Sendable {
         threads = WorkerThreads(2, for: loop, .lookups)
     }
 
-    /// Fails all lookups. SwiftNIO can start further ones for connections that were being opened.
+    /// Fails the lookups in progress, and each lookup that begins later. SwiftNIO begins the lookup of a connection attempt
+    /// in a later iteration of the loop, also if the attempt has ended before.
     func shutDown() {
         isShutDown = true
         threads.shutDown()
