@@ -1,4 +1,5 @@
--- nightjar.debounce and nightjar.throttle: functions that are called more often than they should run. Needs no server.
+-- nightjar.debounce and nightjar.throttle: functions that are called more often than they should run. Needs no server, and
+-- takes no real time: the clock is a test clock.
 local nightjar = require "nightjar"
 local testing = require "nightjar.testing"
 local check = require "check"
@@ -13,41 +14,45 @@ local function has_run(t, text)
   t:equal(table.concat(ran, ","), text)
   ran = {}
 end
-testing.before(function() ran = {} end)
+testing.before(function(t)
+  ran = {}
+  local clock = testing.clock { auto = true }
+  t:cleanup(clock.close, clock)
+end)
 
 testing.test("debounce runs once, when there was no call for the given time, with the last arguments", function(t)
-  local f = nightjar.debounce(0.02, keep)
+  local f = nightjar.debounce(20, keep)
   for i = 1, 10 do f("call", i) end
   has_run(t, "")
-  nightjar.sleep(0.04)
+  nightjar.sleep(40)
   has_run(t, "call 10")
-  nightjar.sleep(0.03)
+  nightjar.sleep(30)
   has_run(t, "")
   f "a"
-  nightjar.sleep(0.012)
+  nightjar.sleep(12)
   f "b" -- delays the run
-  nightjar.sleep(0.012)
+  nightjar.sleep(12)
   has_run(t, "")
-  nightjar.sleep(0.03)
+  nightjar.sleep(30)
   has_run(t, "b")
   f()
-  nightjar.sleep(0.04)
+  nightjar.sleep(40)
   has_run(t, "")
 end)
 
 testing.test("cancel drops a pending run, and flush starts it", function(t)
-  local f = nightjar.debounce(0.02, keep)
+  local f = nightjar.debounce(20, keep)
   f(nil, nil)
   f "last"
   f:cancel()
   f:cancel()
-  nightjar.sleep(0.03)
+  nightjar.sleep(30)
   has_run(t, "")
   t:equal(f:flush(), nil)
   f "now"
   f:flush():join()
   has_run(t, "now")
-  nightjar.sleep(0.03)
+  nightjar.sleep(30)
   has_run(t, "")
 end)
 
@@ -55,14 +60,14 @@ testing.test("all arguments are passed, with their number", function(t)
   local given
   local f = nightjar.debounce(0, function(...) given = table.pack(...) end)
   f(nil, 2, nil)
-  nightjar.sleep(0.005)
+  nightjar.sleep(5)
   t:equal(given.n, 3)
   t:equal(given[2], 2)
 end)
 
 testing.test("throttle runs immediately, then at most once per interval, at its end", function(t)
   local f
-  f = nightjar.throttle(0.03, function(text)
+  f = nightjar.throttle(30, function(text)
     keep(text)
     if text == "3" then f "4" end -- soon after the run at the end of the interval
   end)
@@ -71,18 +76,18 @@ testing.test("throttle runs immediately, then at most once per interval, at its 
   f "3"
   nightjar.sleep(0)
   has_run(t, "1")
-  nightjar.sleep(0.035)
+  nightjar.sleep(35)
   has_run(t, "3")
-  nightjar.sleep(0.035)
+  nightjar.sleep(35)
   has_run(t, "4")
-  nightjar.sleep(0.035)
+  nightjar.sleep(35)
   f "5"
   nightjar.sleep(0)
   has_run(t, "5")
 end)
 
 testing.test("cancel of a throttled function also resets its interval, and flush does not wait for it", function(t)
-  local f = nightjar.throttle(60, keep)
+  local f = nightjar.throttle(1000, keep)
   f "6"
   f "7"
   f:cancel()
@@ -100,51 +105,51 @@ end)
 
 testing.test("a run can wait, and can call its own function again", function(t)
   local again
-  again = nightjar.debounce(0.001, function(left)
-    nightjar.sleep(0.001)
+  again = nightjar.debounce(1, function(left)
+    nightjar.sleep(1)
     keep(left)
     if left > 0 then again(left - 1) end
   end)
   again(2)
-  repeat nightjar.sleep(0.002) until #ran == 3
+  nightjar.sleep(20)
   has_run(t, "2,1,0")
 end)
 
 testing.test("a pending run belongs to the task of the last call, which does not end before it", function(t)
-  local f = nightjar.debounce(0.01, keep)
+  local f = nightjar.debounce(10, keep)
   local requester = nightjar.spawn(function() f "from a task" end)
   requester:join()
   has_run(t, "from a task")
 end)
 
 testing.test("cancelling a task drops only the calls since the last call of another task", function(t)
-  local f = nightjar.debounce(0.01, keep)
+  local f = nightjar.debounce(10, keep)
   local stopped = nightjar.spawn(function()
     f "its own"
-    nightjar.sleep(1)
+    nightjar.sleep(1000)
   end)
-  nightjar.sleep(0.002)
+  nightjar.sleep(2)
   stopped:cancel()
   pcall(stopped.join, stopped)
-  nightjar.sleep(0.02)
+  nightjar.sleep(20)
   has_run(t, "")
   stopped = nightjar.spawn(function()
     f "its own"
-    nightjar.sleep(1)
+    nightjar.sleep(1000)
   end)
-  nightjar.sleep(0.002)
+  nightjar.sleep(2)
   f "another's"
   stopped:cancel()
   pcall(stopped.join, stopped)
-  nightjar.sleep(0.02)
+  nightjar.sleep(20)
   has_run(t, "another's")
 end)
 
 testing.test("an error of a run is raised in the task of the call, or where the run is joined", function()
-  local f = nightjar.debounce(0.001, function() error("lost", 0) end)
+  local f = nightjar.debounce(1, function() error("lost", 0) end)
   local failing = nightjar.spawn(function()
     f()
-    nightjar.sleep(0.02)
+    nightjar.sleep(20)
   end)
   misuse("lost", failing.join, failing)
   f()
@@ -156,17 +161,17 @@ testing.test("an error of a run is raised in the task of the call, or where the 
 end)
 
 testing.test("a pending run is executed even if the function is garbage collected", function(t)
-  nightjar.debounce(0.005, keep) "kept"
+  nightjar.debounce(5, keep) "kept"
   collectgarbage()
   collectgarbage()
-  nightjar.sleep(0.02)
+  nightjar.sleep(20)
   has_run(t, "kept")
 end)
 
 testing.test("any callable value can be debounced", function(t)
   local f = nightjar.debounce(0, setmetatable({}, { __call = function(_, ...) keep(...) end }))
   f "callable"
-  nightjar.sleep(0.005)
+  nightjar.sleep(5)
   has_run(t, "callable")
 end)
 

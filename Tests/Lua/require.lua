@@ -19,6 +19,7 @@ end)
 
 local function load_slow()
   forget "slow"
+  local clock <close> = testing.clock { auto = true }
   local beats = 0
   local heart <close> = setmetatable({ task = nightjar.every(0.001, function() beats = beats + 1 end) }, {
     __close = function(heart)

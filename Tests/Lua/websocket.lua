@@ -41,7 +41,6 @@ test("headers, the subprotocol and hooks are part of the handshake", function(t)
   local socket <close> = hooked:websocket("/ws/echo", {
     query = { headers = 1 }, protocols = { "v9", "v2" }, headers = { ["X-Test"] = "a" },
   })
-  t:equal(socket.response, nil)
   t:equal(socket:connect(20), socket)
   t:equal(socket.subprotocol, "v2")
   local response = socket.response
@@ -52,6 +51,12 @@ test("headers, the subprotocol and hooks are part of the handshake", function(t)
   t:equal(headers["x-test"], "a")
   t:equal(headers["x-signature"], "s1")
   t:equal(headers["sec-websocket-protocol"], "v9, v2")
+end)
+
+test("a WebSocket has no response before the response of the handshake", function(t)
+  local socket <close> = api:websocket "/ws/handshake/slow" -- never responds
+  t:equal(socket.response, nil)
+  t:equal(socket.state, "connecting")
 end)
 
 test("the hook before makes the request of each connection", function(t)
