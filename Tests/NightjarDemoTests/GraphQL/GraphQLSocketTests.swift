@@ -42,7 +42,7 @@ import Testing
     @Test func connectionWithoutInitializationIsClosed() throws {
         let client = try GraphQLSocketClient(demo, "?init_timeout=0.01")
         #expect(try client.receiveClose() == "4408 Connection initialisation timeout")
-        let silent = try GraphQLSocketClient(demo, "?init_timeout=0.01&ping=1")
+        let silent = try GraphQLSocketClient(demo, "?init_timeout=1&ping=1")
         try silent.send(#"{"type":"connection_init"}"#)
         #expect(try silent.receive() == #"{"type":"ping"}"#)
         #expect(try silent.receiveClose() == "4408 Connection initialisation timeout")
