@@ -5,10 +5,14 @@
  *   DELAYS_RATE=15      delays 15 of 1,000 calls
  *   DELAYS_LONGEST=60   each delay takes up to 60 ms
  *
- * The calls are epoll_wait and epoll_pwait, which are delayed after their return, and read, recv, write and writev.
+ * The calls are epoll_wait, epoll_pwait and poll, which are delayed after their return, read, recv, write, writev and
+ * send. The first instruction of a new thread is delayed ten times as often.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -16,9 +20,12 @@
 
 #include "random_delay.h"
 
-static struct random_delay settings;
+static struct random_delay settings, start_settings;
 
-__attribute__((constructor)) static void read_settings(void) { settings = random_delay_settings("DELAYS_RATE"); }
+__attribute__((constructor)) static void read_settings(void) {
+  settings = start_settings = random_delay_settings("DELAYS_RATE");
+  start_settings.rate *= 10;
+}
 
 #define SYSTEM(type, name, ...) \
   static type (*name##_of_system)(__VA_ARGS__); \
@@ -34,6 +41,13 @@ int epoll_wait(int descriptor, struct epoll_event *events, int size, int timeout
 int epoll_pwait(int descriptor, struct epoll_event *events, int size, int timeout, const sigset_t *signals) {
   SYSTEM(int, epoll_pwait, int, struct epoll_event *, int, int, const sigset_t *);
   int result = epoll_pwait_of_system(descriptor, events, size, timeout, signals);
+  random_delay(&settings);
+  return result;
+}
+
+int poll(struct pollfd *descriptors, nfds_t count, int timeout) {
+  SYSTEM(int, poll, struct pollfd *, nfds_t, int);
+  int result = poll_of_system(descriptors, count, timeout);
   random_delay(&settings);
   return result;
 }
@@ -60,4 +74,32 @@ ssize_t writev(int descriptor, const struct iovec *parts, int count) {
   SYSTEM(ssize_t, writev, int, const struct iovec *, int);
   random_delay(&settings);
   return writev_of_system(descriptor, parts, count);
+}
+
+ssize_t send(int descriptor, const void *bytes, size_t size, int flags) {
+  SYSTEM(ssize_t, send, int, const void *, size_t, int);
+  random_delay(&settings);
+  return send_of_system(descriptor, bytes, size, flags);
+}
+
+struct thread_start {
+  void *(*function)(void *);
+  void *argument;
+};
+
+static void *start_late(void *start) {
+  struct thread_start thread = *(struct thread_start *)start;
+  free(start);
+  random_delay(&start_settings);
+  return thread.function(thread.argument);
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *), void *argument) {
+  SYSTEM(int, pthread_create, pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+  struct thread_start *start = malloc(sizeof *start);
+  if (start == NULL) return EAGAIN;
+  *start = (struct thread_start){ function, argument };
+  int error = pthread_create_of_system(thread, attributes, start_late, start);
+  if (error != 0) free(start);
+  return error;
 }

@@ -173,9 +173,9 @@ import Testing
         let api = try client(of: peer, record, onLoop: false)
         let (queue, results) = (CompletionQueue(), ChallengedCalls())
         for index in 0..<4 { try api.start(Request(.get, "/\(index)"), on: queue, results.handlers) }
-        try eventually("all calls are challenged") {
+        try eventually("all calls have sent a request, and one asks for the password") {
             queue.poll(timeout: .milliseconds(10))
-            return peer.requests.count == 4
+            return peer.requests.count == 4 && record.count == 1
         }
         try record.keptChallenge().respond(.password(user: "u", password: "p"))
         try results.await(4, on: queue)

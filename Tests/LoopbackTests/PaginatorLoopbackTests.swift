@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    /// The target is 60 % of the sequential time. The test allows 80 % for busy machines.
+    /// The target is 60 % of the sequential time. The test allows 80 % and three measurements for busy machines.
     @Test func pagesArePrefetchedWhileOthersAreConsumed() throws {
         let demo = try Demo()
         let api = try demo.client()
@@ -216,8 +216,12 @@ import Testing
                 }
             }
         }
-        let sequential = try time(prefetch: 0)
-        let ahead = try time(prefetch: 1)
-        #expect(ahead < sequential * 0.8, "\(ahead) of \(sequential)")
+        var tooSlow: [String] = []
+        for _ in 0..<3 {
+            let (ahead, sequential) = (try time(prefetch: 1), try time(prefetch: 0))
+            if ahead < sequential * 0.8 { return }
+            tooSlow.append("\(ahead) of \(sequential)")
+        }
+        Issue.record("with prefetching: \(tooSlow)")
     }
 }
