@@ -1,12 +1,12 @@
 /*
- * Delays calls at random, as a busy machine does, for tests that must not depend on its speed. Loaded with LD_PRELOAD by
- * scripts/with-delays:
+ * Delays system calls at random, as a busy machine does, to find tests that depend on its speed. scripts/with-delays loads
+ * this library with LD_PRELOAD:
  *
  *   DELAYS_RATE=15      delays 15 of 1,000 calls
  *   DELAYS_LONGEST=60   each delay takes up to 60 ms
  *
- * The calls are epoll_wait, epoll_pwait and poll, which are delayed after their return, read, recv, write, writev and
- * send. The first instruction of a new thread is delayed ten times as often.
+ * epoll_wait, epoll_pwait and poll are delayed after they return. read, recv, write, writev and send are delayed before
+ * they are called. New threads start late ten times as often.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -27,6 +27,7 @@ __attribute__((constructor)) static void read_settings(void) {
   start_settings.rate *= 10;
 }
 
+/* Declares name_of_system, the function of the C library that the function of this file replaces. */
 #define SYSTEM(type, name, ...) \
   static type (*name##_of_system)(__VA_ARGS__); \
   if (name##_of_system == NULL) name##_of_system = (type (*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name)

@@ -1,5 +1,6 @@
 /*
- * Delays Lua programs at random lines: require "lua_delays" in the main thread, whose coroutines inherit the hook.
+ * Delays Lua programs at random lines. The program calls require "lua_delays" in the main thread, and its coroutines
+ * inherit the hook.
  * DELAYS_LUA_RATE=5 delays 5 of 1,000 lines by up to DELAYS_LONGEST milliseconds. See scripts/with-delays.
  */
 #include <lauxlib.h>

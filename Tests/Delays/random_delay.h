@@ -1,4 +1,4 @@
-/* Random delays, whose rate and longest duration are environment variables. */
+/* Random delays. Environment variables set their rate and their longest duration. */
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -7,14 +7,14 @@
 #include <unistd.h>
 
 struct random_delay {
-  uint64_t rate;    /* delays of 1,000 calls */
+  uint64_t rate;    /* the number of delays in 1,000 calls */
   uint64_t longest; /* microseconds */
   uint64_t seed;
 };
 
-/* The rate is in the variable rate, the longest duration in DELAYS_LONGEST. */
-static struct random_delay random_delay_settings(const char *rate) {
-  const char *per_thousand = getenv(rate), *milliseconds = getenv("DELAYS_LONGEST");
+/* Reads the rate from the given environment variable, and the longest duration from DELAYS_LONGEST. */
+static struct random_delay random_delay_settings(const char *rate_variable) {
+  const char *per_thousand = getenv(rate_variable), *milliseconds = getenv("DELAYS_LONGEST");
   struct timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   return (struct random_delay){

@@ -66,7 +66,7 @@ test("other tasks run while a script waits for a line", function(t)
     print(line)
     print(nightjar.stdin.line())
   ]], stdin = "pipe", stdout = "pipe" }
-  t:equal(child.stdout:line(), "four beats") -- nothing was written to standard input yet
+  t:equal(child.stdout:line(), "four beats") -- the child waits for a line meanwhile
   child.stdin:write("in ", "two ")
   nightjar.sleep(0.01)
   child.stdin:write("pieces\n")
